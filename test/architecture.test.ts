@@ -149,7 +149,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_908,
   cli: 3_118,
   client: 1_905,
-  core: 19_040,
+  core: 19_169,
   dashboard: 8_572,
   emulator: 1_752,
   endpoints: 1_436,
@@ -157,12 +157,12 @@ const LINES: Readonly<Record<string, number>> = {
   server: 677,
   'server/control': 5_141,
   'server/http': 4_259,
-  service: 8_483,
+  service: 8_491,
   src: 689,
-  terminal: 2_209,
+  terminal: 2_219,
   testing: 1_116,
-  tools: 2_919,
-  'tools/certify': 915,
+  tools: 2_920,
+  'tools/certify': 922,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

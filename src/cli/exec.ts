@@ -1,14 +1,13 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { callControlOver } from '../client/ask.ts'
-import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
-import { printable } from '../core/quoted.ts'
+import { findingCounts, findingsFrom } from '../core/conduct/finding-lines.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../core/time/clock.ts'
 import { later } from '../core/time/realtime.ts'
 import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
-import { ConductTally, type SandboxFinding } from '../terminal/conduct-commands.ts'
-import { Child, type Ended, GRACE, proxyVariable } from '../terminal/exec-child.ts'
+import { ConductTally, styledFinding } from '../terminal/conduct-commands.ts'
+import { Child, type Ended, GRACE } from '../terminal/exec-child.ts'
 import {
   closeWithReport,
   generatedToken,
@@ -18,6 +17,7 @@ import {
   variablesOf,
 } from '../terminal/launch.ts'
 import { isNpmScript } from '../terminal/options.ts'
+import { rendered } from '../terminal/print.ts'
 import { printRequests } from '../terminal/request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from '../terminal/signals.ts'
 import { Tally } from '../terminal/tally.ts'
@@ -63,7 +63,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       coverage === undefined ? undefined : await callControlOver(emulator.control)('GET /coverage')
     const isWorkflow = (env.GITHUB_ACTIONS ?? '') !== ''
     const isReported = !options.json && code !== OK && failure === undefined && signal === null
-    const refusals = isReported ? await refusalsOf(emulator, isWorkflow, proxyVariable(env)) : undefined
+    const refusals = isReported ? await refusalsOf(emulator, isWorkflow, env, tally) : undefined
     const recorded =
       folder === undefined || code === OK ? undefined : await recordFailures(emulator, folder, logger)
     await closeWithReport(emulator, logger)
@@ -80,20 +80,14 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       terminal.err(`${coverageSentence(all)} See: workspace-emulator coverage ${coverage}`)
     if (conduct === undefined) return code
     const failures = findingsFrom(conducts.findings, conduct)
-    if (!options.json) for (const line of failureLines(failures)) terminal.err(line)
+    const screen = { colours: terminal.colours && !options.noColor }
+    const lines = failures.flatMap((finding) => styledFinding(finding, `@${finding.sandbox} `))
+    lines.unshift(`Conduct of the clients: ${findingCounts(failures)}.`)
+    if (!options.json) for (const line of lines) terminal.err(rendered(line, screen))
     return failures.length > 0 && code === OK ? FAILED : code
   } finally {
     stopListening()
   }
-}
-
-function failureLines(findings: readonly SandboxFinding[]): string[] {
-  return [
-    `Conduct of the clients: ${findingCounts(findings)}.`,
-    ...findings.flatMap((finding) =>
-      findingLines(finding).map((line, n) => printable(n === 0 ? `@${finding.sandbox} ${line}` : line)),
-    ),
-  ]
 }
 
 /** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */

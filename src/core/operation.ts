@@ -171,6 +171,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly find?: (finder: Finder) => Target
   /** Set when a request polls a record that makes progress. */
   readonly poll?: Poll
+  /** Set when a request reads results of a record. `lost`: number of finished items whose results were removed; else 0. */
+  readonly results?: Pick<Poll, 'ref'> & { readonly lost: (record: Row, now: number) => number }
   readonly handle: (request: Request<I, Target>) => Reply
   /** The id of the stub that responds instead of the service, if there is one. */
   readonly stub?: string

@@ -6,6 +6,7 @@ import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { counted } from '../core/words.ts'
 import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
+import { type Line, styled } from './line.ts'
 import { show } from './print.ts'
 
 export const conductCommands = [
@@ -23,10 +24,19 @@ export const conductCommands = [
   }),
 ]
 
-export function conductLines({ data, judged, not_judged }: ConductReport): string[] {
+const STYLES = { error: 'red', warning: 'yellow', note: 'cyan' } as const
+
+/** The lines of a finding; its severity has a colour. @param prefix text in front of the first line */
+export function styledFinding(finding: Finding, prefix = ''): Line[] {
+  const [first = '', ...rest] = findingLines(finding)
+  const { severity } = finding
+  return [[prefix, styled(STYLES[severity], severity), first.slice(severity.length)], ...rest]
+}
+
+export function conductLines({ data, judged, not_judged }: ConductReport): Line[] {
   return [
     `${counted(judged.requests, 'request')} in ${counted(judged.calls, 'call')}: ${findingCounts(data)}.`,
-    ...data.flatMap(findingLines),
+    ...data.flatMap((finding) => styledFinding(finding)),
     ...not_judged.map((reason) => `Not judged: ${reason}`),
   ]
 }

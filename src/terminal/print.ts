@@ -46,7 +46,7 @@ export function rendered(line: Line, screen: Screen): string {
 }
 
 // Texts that are copied as a whole: JSON and commands. Line ends that a terminal adds itself are not copied.
-const COPIED = /^\s*(?:[{["\]}]|curl |docker |node |np[mx] |workspace-emulator )/
+const COPIED = /^\s*(?:Again: )?(?:[{["\]}]|curl |docker |node |np[mx] |workspace-emulator )/
 
 /** A sentence that continues below its own beginning. @param start the column of its first character */
 function wrapped(text: string, start: number, width = Number.POSITIVE_INFINITY): string {

@@ -5,12 +5,8 @@ const PATH = process.env.PATH ?? ''
 
 /** Runs `certify --adapter --json` in this process. @returns the exit code, and the codes or the reason of each case */
 async function certify(pattern: string, ...adapter: readonly string[]) {
-  const { code, out, err } = await command(
-    ['certify', '--adapter', '--json', '--run', pattern, '--', ...adapter],
-    {
-      PATH,
-    },
-  )
+  const flags = ['--adapter', '--json', '--retries', '0', '--run', pattern]
+  const { code, out, err } = await command(['certify', ...flags, '--', ...adapter], { PATH })
   const { cases = [] } = out === '' ? {} : JSON.parse(out)
   const shown = cases.map(
     (each: { case: string; result: string; reason: string; findings: { code: string }[] }) => [
@@ -127,5 +123,24 @@ test.for(['hello', { error: { kind: 'odd' } }, {}])(
       `console.log(${JSON.stringify(line)})`,
     )
     expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
+  },
+)
+
+test.for(['malformed', 'unknown', 'server', 'timeout'])(
+  'a client that detects a repeated cursor, and reports the error %s, passes',
+  async (kind) => {
+    const careful = answering(`await (async () => {
+      const seen = new Set()
+      for (let after = ''; ; ) {
+        const path = '/organization/teamspaces/' + given.teamspace_id + '/users?limit=' + given.limit + after
+        const { data, has_more } = await (await get(path)).json()
+        if (!has_more) return { ok: data }
+        after = '&after=' + data.at(-1).id
+        if (seen.has(after)) return { error: { kind: '${kind}', message: 'the cursor came twice' } }
+        seen.add(after)
+      }
+    })()`)
+    const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
+    expect([code, shown.map(([, result]: string[]) => result)]).toEqual([0, ['passed', 'passed']])
   },
 )

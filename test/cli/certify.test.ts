@@ -1,9 +1,33 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
+
+/** A time limit that ends when the client says so: one in real time would depend on the speed of the machine. */
+const limit = vi.hoisted(() => ({ flag: '59m', ms: 59 * 60_000, end: () => {} }))
+
+vi.mock('../../src/core/time/realtime.ts', async (original) => {
+  const real = await original<typeof import('../../src/core/time/realtime.ts')>()
+  const later: typeof real.later = (ms, call) => {
+    if (ms !== limit.ms) return real.later(ms, call)
+    limit.end = call
+    return () => {}
+  }
+  return { ...real, later }
+})
+
+/** A function for clients: `over()` ends their time limit. */
+async function overAtLimit(): Promise<string> {
+  const server = createServer((_, response) => void response.end(() => limit.end())).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `const over = () => void fetch('http://127.0.0.1:${(server.address() as AddressInfo).port}').catch(() => {})`
+}
 
 /** A client that sends one GET and repeats it after a failure; `wait` is its pause in milliseconds. */
 const READER = `
@@ -69,7 +93,10 @@ test('a sequence of two failures is not reached by a client that does not retry'
 })
 
 test('a client that waits longer than the time limit, as it was told, passes without a wait for it', async () => {
-  const { code, out } = await script(['--run', 'read/retry-after-huge', '--timeout', '2s', '--json'], CORRECT)
+  const flags = ['--run', 'read/retry-after-huge', '--timeout', limit.flag, '--json']
+  const waiting = `${await overAtLimit()}
+    const pause = () => (over(), 60_000)`
+  const { code, out } = await script(flags, `${READER}\n${waiting}\nread(3)`)
   expect(code).toBe(0)
   expect(cardOf(out).cases).toMatchObject([{ result: 'passed', exit_code: null }])
 })
@@ -78,10 +105,11 @@ test.for([
   ['read/stall-after-headers', 1, 'timeout.body'],
   ['read/server-error', 2, 'no response had told it to wait'],
 ])('%s: a client that still runs at the time limit has exit code %i', async ([pattern, code, reason]) => {
-  const idle = `${READER}
-    const pause = () => 60_000
+  const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
+    ${await overAtLimit()}
+    const pause = () => (over(), 60_000)
     read(3)`
-  const outcome = await script(['--run', String(pattern), '--timeout', '1s'], idle)
+  const outcome = await script(['--run', String(pattern), '--timeout', limit.flag], idle)
   expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(String(reason))])
 })
 
@@ -104,16 +132,118 @@ test('a case whose fault needs a key is not reached by a create without one', as
     const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
     const headers = { authorization: 'Bearer ' + key, ...${JSON.stringify(headers)} }
     fetch(base + '/batch-predictions', { method: 'POST', headers, body: '{}' }).catch(() => {})`
-  const { out } = await script(['--run', 'create-*/server-error', '--json'], create({}))
+  const flags = ['--run', 'create-*/server-error', '--json', '--retries', '0']
+  const { out } = await script(flags, create({}))
   expect(cardOf(out).cases).toMatchObject([
     { case: 'create-with-key/server-error', reason: 'The create had no Idempotency-Key.' },
     { case: 'create-without-key/server-error', result: 'passed' },
   ])
-  const keyed = await script(['--run', 'create-*/server-error', '--json'], create({ 'idempotency-key': 'k' }))
+  const keyed = await script(flags, create({ 'idempotency-key': 'k' }))
   expect(cardOf(keyed.out).cases).toMatchObject([
     { case: 'create-with-key/server-error', result: 'passed' },
     { case: 'create-without-key/server-error', reason: 'The create had an Idempotency-Key.' },
   ])
+})
+
+/** A client that creates a page; `attempt` is the body of each attempt, and `wait` its pause in milliseconds. */
+const creator = (attempt: string, wait = 2_020) => `
+  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+  const send = async (n) => {
+    const response = await fetch(base + '/pages', { method: 'POST', headers, body: ${attempt} })
+    await response.text()
+    if (response.ok || n === 3) return
+    await new Promise((resolve) => setTimeout(resolve, ${wait}))
+    return send(n + 1)
+  }
+  send(0)`
+const PAGE = `JSON.stringify({ name: 'Roof plan' })`
+
+test('a client that encodes the body twice in its second attempt fails, and one that does not passes', async () => {
+  const flags = ['--run', 'create-without-key/rate-limited', '--json']
+  const broken = await script(flags, creator(`n === 0 ? ${PAGE} : JSON.stringify(${PAGE})`))
+  expect(cardOf(broken.out).cases).toMatchObject([
+    {
+      result: 'failed',
+      findings: expect.arrayContaining([expect.objectContaining({ code: 'body.changed' })]),
+    },
+  ])
+  expect((await script(flags, creator(PAGE))).code).toBe(0)
+})
+
+test.for([
+  ['read/cut-mid-body', 'it ended with 200 (cut off), and the client gave up', '200 (cut off)'],
+  ['read/rst-before-headers', 'it ended with no response, and the client gave up', 'no response'],
+])(
+  '%s: what a client got whose response was cut is not called a success',
+  async ([pattern, reason, sent]) => {
+    const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
+    const { code, out } = await script(['--run', String(pattern), '--json'], careless)
+    expect([code, cardOf(out).cases]).toMatchObject([
+      2,
+      [
+        {
+          result: 'not_reached',
+          reason: expect.stringContaining(String(reason)),
+          sent: [`1 x GET /v1/organization/mcp-servers ${sent}`],
+        },
+      ],
+    ])
+  },
+)
+
+test('a call that never succeeds is not passed: given up, or refused by the service itself', async () => {
+  const flags = ['--run', 'read/server-error', '--json']
+  const once = `${READER}\nread(0)`
+  const gaveUp = await script(flags, once)
+  const [shown] = cardOf(gaveUp.out).cases
+  expect([gaveUp.code, shown.result]).toEqual([2, 'not_reached'])
+  expect(shown.reason).toMatch(
+    /mcp-servers never succeeded: it ended with 500, and the client gave up\. .*--retries 0/,
+  )
+  expect(shown.sent).toEqual(['1 x GET /v1/organization/mcp-servers 500'])
+  expect((await script([...flags, '--retries', '0'], once)).code).toBe(0)
+  const unknown = READER.replace("'Bearer ' + key", "'Bearer other'")
+  const refused = await script(flags, `${unknown}\nconst pause = () => 1_020\nread(1)`)
+  expect(cardOf(refused.out).cases).toMatchObject([
+    {
+      result: 'not_reached',
+      reason: expect.stringContaining('ended with 401, which is no failure of the case'),
+    },
+  ])
+})
+
+test('a client that repeats a 401 until its time is over fails, although no response told it to wait', async () => {
+  const loop = `${READER.replace("'Bearer ' + key", "'Bearer other'")}
+    ${await overAtLimit()}
+    let attempts = 0
+    const pause = () => (++attempts === 4 && over(), 300)
+    read(1_000)`
+  const { code, out } = await script(['--run', 'read/server-error', '--timeout', limit.flag], loop)
+  expect([code, out]).toEqual([1, expect.stringMatching(/^FAILED +read\/server-error +retry\.pointless$/m)])
+  // The sandbox is named after the case, which the line has already.
+  expect(out).not.toContain('/@')
+})
+
+test('what a client has sent is shown for a case that was not reached', async () => {
+  const { out } = await script(['--run', 'list/rate-limited'], `${READER}\nread(0)`)
+  expect(out).toMatch(
+    /not reached +list\/rate-limited[\s\S]* {4}Sent: 1 x GET \/v1\/organization\/mcp-servers 200/,
+  )
+})
+
+test('a crash of the client is a note, and an error that it reports is none', async () => {
+  const served = `${READER}\nconst pause = () => 1_020\nread(1)`
+  const crash = await script(
+    ['--run', 'read/server-error'],
+    `${served}.then(() => { throw new Error('lost') })`,
+  )
+  expect(crash.code).toBe(0)
+  expect(crash.out).toMatch(
+    /^passed .*\n {4}note client\.ended: The process crashed, and ended with 1\. Error: lost$/m,
+  )
+  const reported = await script(['--run', 'read/server-error'], `${served}.then(() => process.exit(3))`)
+  expect([reported.code, reported.out]).toEqual([0, expect.not.stringContaining('client.ended')])
 })
 
 test('a skipped case is not run, and its reason is in the card and in JUnit', async () => {

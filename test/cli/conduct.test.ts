@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { type SandboxClient, startEmulator } from '../../src/index.ts'
+import { styledFinding } from '../../src/terminal/conduct-commands.ts'
+import { rendered } from '../../src/terminal/print.ts'
 import { command, execClient } from './in-process.ts'
 
 async function aSandbox(): Promise<{ sandbox: SandboxClient; url: string }> {
@@ -72,4 +74,18 @@ test('the summary of exec has the findings, and without --conduct the run does n
   expect(code).toBe(0)
   const { conduct } = JSON.parse(err.trim().split('\n').at(-1) ?? '')
   expect(conduct.findings[0]).toMatchObject({ sandbox: 'w1', severity: 'error' })
+})
+
+test('the severity of a finding has its colour, and its first ten requests are named', async () => {
+  const finding = {
+    ...{ code: 'wait.none', message: 'It did not wait.', section: 'Limits', fix: 'Wait.' },
+    evidence: {},
+  }
+  const requests = Array.from({ length: 12 }, (_, n) => `r-${n}`)
+  const lines = styledFinding({ ...finding, severity: 'warning', requests })
+  expect(lines.map((line) => rendered(line, { colours: true }))).toEqual([
+    '\u001b[33mwarning\u001b[39m wait.none: It did not wait.',
+    '  requests r-0, r-1, r-2, r-3, r-4, r-5, r-6, r-7, r-8, r-9 and 2 more',
+    '  Wait.',
+  ])
 })

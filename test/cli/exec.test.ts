@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Environment } from '../../src/terminal/options.ts'
-import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, execClient, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -125,6 +125,20 @@ test('a long report of a failed run has the last ten refused requests', async ()
   const [title, first] = err.split('\n')
   expect(title).toBe('The emulator refused 12 of 12 requests; the last 10:')
   expect(first).toBe('  GET /v1/nowhere-2  404  default-000003')
+})
+
+test('the report of a failed run counts the requests of sandboxes that were deleted', async () => {
+  const script = `const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_API_KEY: key } = process.env
+    const send = (path, options) => fetch(url + path, options).then((each) => each.text())
+    const get = (path) => send(path, { headers: { authorization: 'Bearer ' + key } })
+    const json = { 'content-type': 'application/json' }
+    send('/__emulator/sandboxes', { method: 'POST', headers: json, body: '{"name":"w1"}' })
+      .then(() => Promise.all([get('/@w1/v1/nowhere'), get('/@w1/v1/data-views')]))
+      .then(() => send('/__emulator/sandboxes/w1', { method: 'DELETE' }))
+      .then(() => get('/v1/nowhere'))
+      .then(() => process.exit(3))`
+  const { err } = await execClient([], script)
+  expect(err.split('\n')[0]).toBe('The emulator refused 2 of 3 requests; the last 1:')
 })
 
 test('in a GitHub workflow, each refused request of a failed run is an annotation', async () => {

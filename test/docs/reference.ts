@@ -15,7 +15,8 @@ import { referenceTable, START_OPTIONS } from '../../src/terminal/options.ts'
 import { programmeOf } from '../../src/tools/certify/programme.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { tools } from '../../src/tools/mcp/tools.ts'
-import { writtenCards } from '../certify/cards.ts'
+import { CLIENTS, writtenCards } from '../certify/cards.ts'
+import { FOREIGN, judgedFindings } from '../certify/foreign.ts'
 import { galleryReference } from '../gallery/page.ts'
 import { FOLDERS } from '../shape/folders.ts'
 import { generalPresets, operationRows, resourceRows } from './support-table.ts'
@@ -26,6 +27,17 @@ export const commands = await allCommands()
 export const references: Readonly<Record<string, () => string>> = {
   programme,
   cards,
+  foreign: () => cardTables(FOREIGN),
+  judged: () =>
+    table(
+      ['client', 'case', 'finding', 'judgement'],
+      judgedFindings().map((each) => [
+        each.client,
+        code(each.case),
+        code(each.finding),
+        each.judgement.replace('right: ', ''),
+      ]),
+    ),
   conclusions: () =>
     table(
       ['verdict', 'severity', 'what the client does', 'section', 'fix'],
@@ -174,8 +186,11 @@ const CLASS_MEANINGS: Readonly<Record<string, string>> = {
 
 /** Counts of each client's card, and the cases that some client did not pass. */
 function cards(): string {
+  return cardTables(Object.keys(CLIENTS))
+}
+
+function cardTables(names: readonly string[]): string {
   const written = writtenCards()
-  const names = Object.keys(written)
   const all = [...new Set(names.flatMap((name) => Object.keys(written[name] ?? {})))]
   const resultOf = (name: string, each: string) => written[name]?.[each] ?? ''
   const count = (name: string, fits: (result: string) => boolean) =>

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { refusalsOf } from '../../src/cli/exec-refusals.ts'
 import { connect } from '../../src/index.ts'
 import { loggerTo } from '../../src/terminal/logger.ts'
+import { Tally } from '../../src/terminal/tally.ts'
 import { reportOn } from '../../src/testing/report.ts'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { openRunning } from '../cli/running.ts'
@@ -158,6 +159,8 @@ test('40 secrets in 40 places are in no file, log or output', async () => {
   const scenarios = plantInFolder("import './lib/link.ts'")
   const options = { fixtures: 'demo', ephemeral: false, data, scenarios, logger }
   const { emulator, url, run } = await openRunning(options)
+  const tallied = new Tally()
+  tallied.watch(emulator.sandbox)
   await plantInRequests(`${url}/v1`)
   const sent = [...planted.values()]
   await plantInDocuments(url)
@@ -173,7 +176,7 @@ test('40 secrets in 40 places are in no file, log or output', async () => {
     recording: (await run('record')).out,
     conduct: (await run('conduct')).out + (await run('conduct', '--json')).out,
     'report of a test': await reportOn(sandbox),
-    'report of exec': `${await refusalsOf(emulator, false, undefined)}${await refusalsOf(emulator, true, undefined)}`,
+    'report of exec': `${await refusalsOf(emulator, false, {}, tallied)}${await refusalsOf(emulator, true, {}, tallied)}`,
     'log of the process': lines.join(''),
   }
   await emulator.close()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
-import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 async function conduct(emulator: TestEmulator, query = '') {
@@ -106,4 +106,60 @@ test('a client that stops after an empty page is found', async () => {
   expect((await conduct(emulator)).data).toMatchObject([{ code: 'page.stopped-early', severity: 'warning' }])
   await emulator.get(path)
   expect((await conduct(emulator)).data).toMatchObject([{ code: 'page.stopped-early', severity: 'note' }])
+})
+
+const PAGE = { name: 'Roof plan' }
+const FORM = 'application/x-www-form-urlencoded'
+
+test.for<[what: string, next: RequestOptions, expected: RegExp]>([
+  [
+    'with a body that is encoded twice',
+    { json: JSON.stringify(PAGE) },
+    /^body.*was encoded as JSON twice\.$/,
+  ],
+  ['with a body that is cut', { raw: JSON.stringify(PAGE).slice(0, 9) }, /^body.*was cut: 9 of 20 bytes\.$/],
+  ['without its body', {}, /^body.*was empty, after 20 bytes\.$/],
+  [
+    'as a form',
+    { raw: 'name=Roof+plan', type: FORM },
+    /^request.*had the content-type application\/x-www-form/,
+  ],
+  ['without the key of the service', { json: PAGE, key: 'none' }, /^request.*had no Authorization header\.$/],
+])('a create that is repeated %s is found without an idempotency key', async ([, next, expected]) => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'server-error', times: 1 })
+  await emulator.request('POST', '/pages', { json: PAGE })
+  emulator.advance('1s')
+  await emulator.request('POST', '/pages', next)
+  const { data } = await conduct(emulator)
+  const found = data.map(({ code, message }: Record<string, string>) => `${code} ${message}`)
+  expect(found).toEqual([expect.stringMatching(expected)])
+})
+
+test.for([10, 1_000, 30_000])(
+  'a batch that is deleted and polled on every %i ms is a warning',
+  async (pace) => {
+    const emulator = await testEmulator({ collections: sampleRecords })
+    const { body } = await emulator.post('/batch-predictions', batchBody())
+    const poll = async (count: number) => {
+      for (let n = 0; n < count; n++) {
+        await emulator.get(`/batch-predictions/${body.id}`)
+        emulator.advance(`${pace}ms`)
+      }
+    }
+    await poll(3)
+    await emulator.control('DELETE', `/state/batch_predictions/${body.id}`)
+    await poll(40)
+    expect(await codes(emulator)).toContain('retry.pointless')
+  },
+)
+
+test('a client that repeats a 401 is found, and one that sends another key is not', async () => {
+  const emulator = await testEmulator()
+  const get = async (...tokens: string[]) => {
+    for (const token of tokens) await emulator.get('/data-views', { token })
+    return codes(emulator)
+  }
+  expect(await get('live_old', 'live_old', 'live_new', 'live_new', KEYS.KU)).toEqual([])
+  expect(await get('live_other', 'live_other', 'live_other')).toEqual(['retry.pointless'])
 })

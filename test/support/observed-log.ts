@@ -20,7 +20,11 @@ export interface Step {
   readonly caller?: string
   /** The body of the request; undefined for none. */
   readonly body?: Json
+  /** A body that is no JSON, as it arrived. */
+  readonly text?: string
   readonly status?: number
+  /** Digest of its Authorization header: the key is not known. Null for a request without one. */
+  readonly credential?: string | null
   /** Code of the refusal, and its pointers. */
   readonly code?: string
   readonly pointers?: readonly string[]
@@ -70,6 +74,7 @@ export function anEntry(step: Step, n: number): LogEntry {
     connection = usual,
     end = status === 0 ? 'cut' : took === null ? null : 'whole',
     body,
+    text,
     fault,
   } = step
   const headers: [string, string][] = step.retryAfter === undefined ? [] : [['Retry-After', step.retryAfter]]
@@ -84,14 +89,21 @@ export function anEntry(step: Step, n: number): LogEntry {
     at: new Date(START + at).toISOString(),
     method: operation.method,
     path: step.path ?? `/v1${operation.path}`,
+    pathPrefix: '',
     operation: name,
     params: step.params ?? {},
     query: step.query ?? {},
     headers: { ...step.headers, ...(step.key !== undefined && { 'idempotency-key': step.key }) },
-    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body, bytes: undefined },
+    body:
+      text !== undefined
+        ? { kind: 'refused' }
+        : body === undefined
+          ? { kind: 'none' }
+          : { kind: 'json', value: body, bytes: undefined },
     status,
     response,
-    caller: { key_id: step.caller ?? 'key' } as never,
+    caller: step.credential === undefined ? ({ key_id: step.caller ?? 'key' } as never) : undefined,
+    credential: step.credential ?? undefined,
     idempotency: step.idempotency ?? 'none',
     error:
       step.code === undefined
@@ -114,7 +126,7 @@ export function anEntry(step: Step, n: number): LogEntry {
             connection,
             requests_before: step.requestsBefore ?? n,
             idle_before_ms: null,
-            body: null,
+            body: text === undefined ? null : { bytes: text.length, sha256: `of ${text}` },
             end,
             sent_bytes: null,
             ended_ms: took === null ? null : real + took,

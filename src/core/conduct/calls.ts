@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { KeptBody, LogEntry } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { bodyBytes, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { hasLostKey, isChangedAttempt } from './attempt.ts'
+import { type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
 
 /** A logical call: a request, and its repetitions after attempts that have failed. */
 export interface ObservedCall {
@@ -33,113 +32,72 @@ const HISTORY = 8
 /** Milliseconds by which two gaps of one pace may differ. */
 const UNEVEN = 20
 
-/** A call while its attempts are collected. */
-interface Attempts {
-  readonly attempts: Group<ObservedRequest>
-  isCertain: boolean
-}
+/** The most calls that wait for a repetition: of those that are searched for a changed one, and of equal ones. */
+const [MAX_CHANGED, MAX_OPEN] = [50, 1_000]
 
-/** Groups requests into calls. A request belongs to an earlier one only if that has failed, and has ended before it came. */
+/** A call while its attempts are collected. */
+type Attempts = { readonly attempts: Group<ObservedRequest>; isCertain: boolean }
+
+const lastOf = ({ attempts }: Attempts): ObservedRequest => attempts.at(-1) ?? attempts[0]
+
+/** Groups requests into calls. A request repeats one that has failed and ended: the same one, or what a client has made of it. */
 export function callsOf(requests: readonly ObservedRequest[], sandbox: Sandbox): ObservedCall[] {
   const calls: Attempts[] = []
-  const latest = new Map<string, Attempts>()
+  /** The calls that have not succeeded yet, by their paths, signatures and marks. The one that was sent last is at the end. */
+  const open = new Map<string, Set<Attempts>>()
   for (const request of requests) {
-    const find = (names: readonly string[], isCertain: boolean, fits = (_: Attempts) => true) =>
-      names
-        .map((name) => latest.get(name))
-        .find((call) => call && follows(request, call.attempts.at(-1), isCertain) && fits(call))
     const marks = marksOf(request)
-    const signature = signatureOf(request)
-    const certain = find(marks, true)
-    // A request that was cut before it was read has no known caller.
+    const find = (name: string, fits = (_: Attempts) => true) => {
+      for (const call of open.get(name) ?? []) {
+        const last = lastOf(call)
+        if (isSameCaller(last, request) && follows(request, last, marks.includes(name)) && fits(call))
+          return call
+      }
+      return undefined
+    }
+    const certain = marks.map((mark) => find(mark)).find(Boolean)
     const found =
       certain ??
-      find([signature, signatureOf(request, '')], false) ??
-      find(
-        [addressOf(request)],
-        false,
-        (call) =>
-          call.attempts.some(({ hasFailed }) => hasFailed) &&
-          (changeOf(call.attempts[0], request) ?? '') !== '',
-      )
+      find(request.signature) ??
+      find(request.name, (call) => {
+        const last = lastOf(call)
+        return last.hasFailed && [call.attempts[0], last].some((from) => isChangedAttempt(from, request))
+      })
     const call = found ?? { attempts: [request], isCertain: false }
     if (found === undefined) calls.push(call)
     else call.attempts.push(request)
     call.isCertain ||= certain !== undefined
-    for (const name of [...marks, signature, addressOf(request)]) latest.set(name, call)
+    for (const name of [...marks, request.signature, request.name]) {
+      const others = open.get(name) ?? new Set()
+      // Of equal calls, the one that has waited longest is repeated first.
+      others.delete(call)
+      if (request.outcome !== 'success') open.set(name, others.add(call))
+      const [oldest] = others
+      if (oldest && others.size > (name === request.name ? MAX_CHANGED : MAX_OPEN)) others.delete(oldest)
+    }
   }
-  const rows = groupBy(requests, (request) => signatureOf(request))
+  const rowOf = ({ caller, signature }: ObservedRequest) => `${caller} ${signature}`
+  const rows = groupBy(requests, rowOf)
   return calls.map(({ attempts, isCertain }) => {
     const [first] = attempts
     const repeats = gapsOf(attempts, sandbox)
-    const isSteady = !isCertain && isPaced(repeats[0], rows.get(signatureOf(first)) ?? [], sandbox)
+    const isSteady = !isCertain && isPaced(repeats[0], rows.get(rowOf(first)) ?? [], sandbox)
     return { first, last: attempts.at(-1) ?? first, attempts, repeats, isCertain, isPaced: isSteady }
   })
 }
 
+/** Whether one client has sent both requests, as far as they show it. */
+function isSameCaller(last: ObservedRequest, next: ObservedRequest): boolean {
+  const isKnown = last.caller !== '' && next.caller !== ''
+  return !isKnown || last.caller === next.caller || (hasLostKey(last, next) && last.client === next.client)
+}
+
 /** The names that only the attempts of one call have. */
-function marksOf({ caller, entry: { headers, operation, path } }: ObservedRequest): string[] {
+function marksOf({ name, entry: { headers } }: ObservedRequest): string[] {
   const marker = MARKERS.find((name) => headers[name] !== undefined)
-  return [marker ?? '', 'idempotency-key']
-    .filter((name) => headers[name] !== undefined)
-    .map((name) => JSON.stringify([caller, operation, path, name, headers[name]]))
-}
-
-function signatureOf(request: ObservedRequest, caller = request.caller): string {
-  const { method, path, query, headers } = request.entry
-  const client = [headers['user-agent'], headers.referer, headers.origin]
-  return JSON.stringify([caller, client, method, path, query, request.content])
-}
-
-/** The client may have lost its key on the way, so that only its agent is the same. */
-function addressOf({ entry: { method, path, headers } }: ObservedRequest): string {
-  return JSON.stringify(['address', headers['user-agent'], method, path])
-}
-
-/**
- * What a client has lost or changed between two attempts of one call, as the end of a sentence; an empty text for nothing.
- * Undefined if the second request is another call: two different bodies are two calls.
- */
-export function changeOf(first: ObservedRequest, next: ObservedRequest): string | undefined {
-  const [a, b] = [first.entry, next.entry]
-  const hasLostKey = next.caller === '' && first.caller !== ''
-  if (!hasLostKey && next.caller !== first.caller && first.caller !== '') return undefined
-  const [query, type] = [queryChange(a, b), b.headers['content-type'] ?? 'no type']
-  const sameBody = first.content === next.content
-  // Two reads with different queries are two calls.
-  if (query === undefined || (query !== '' && (!sameBody || (first.content === '' && query === OTHER_QUERY))))
-    return undefined
-  if (sameBody && hasLostKey) return 'without its Authorization header'
-  if (sameBody && query !== '') return query
-  const isRetyped = type !== (a.headers['content-type'] ?? 'no type')
-  if (sameBody) return isRetyped && first.content !== '' ? `as ${type}` : ''
-  if (first.content === '') return undefined
-  if (b.body.kind === 'none') return 'without its body'
-  if (isEncodedTwice(a.body, b.body)) return 'with its body encoded as JSON twice'
-  if (b.body.kind !== 'refused') return undefined
-  return isRetyped
-    ? `as ${type}`
-    : bodyBytes(next) < bodyBytes(first)
-      ? 'with a body that was cut off'
-      : undefined
-}
-
-const OTHER_QUERY = 'with another query'
-
-function queryChange({ query: first }: LogEntry, { query: next }: LogEntry): string | undefined {
-  const names = [...new Set([...Object.keys(first), ...Object.keys(next)])]
-  const changed = names.filter((name) => JSON.stringify(first[name]) !== JSON.stringify(next[name]))
-  if (changed.length === 0) return ''
-  return changed.every((name) => next[name] === undefined) ? 'without a part of its query' : OTHER_QUERY
-}
-
-function isEncodedTwice(first: KeptBody, next: KeptBody): boolean {
-  if (first.kind !== 'json' || next.kind !== 'json' || typeof next.value !== 'string') return false
-  try {
-    return isDeepStrictEqual(JSON.parse(next.value), first.value)
-  } catch {
-    return false
-  }
+  return [marker ?? '', 'idempotency-key'].flatMap((header) => {
+    return headers[header] === undefined ? [] : [`${name} ${header} ${headers[header]}`]
+  })
 }
 
 /** Whether a request can be a repetition. `isCertain`: the two have the same key or marker. */

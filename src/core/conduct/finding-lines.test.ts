@@ -16,10 +16,10 @@ test('a finding is the verdict with its message, its requests, and the fix', () 
   ])
 })
 
-test('of many requests eight are named', () => {
-  const ids = Array.from({ length: 11 }, (_, n) => `r-${n}`)
-  expect(findingLines(finding('note', ids))[1]).toBe(`  requests ${ids.slice(0, 8).join(', ')} and 3 more`)
-  expect(findingLines(finding('note', ids.slice(0, 8)))[1]).toBe(`  requests ${ids.slice(0, 8).join(', ')}`)
+test('of many requests ten are named', () => {
+  const ids = Array.from({ length: 13 }, (_, n) => `r-${n}`)
+  expect(findingLines(finding('note', ids))[1]).toBe(`  requests ${ids.slice(0, 10).join(', ')} and 3 more`)
+  expect(findingLines(finding('note', ids.slice(0, 10)))[1]).toBe(`  requests ${ids.slice(0, 10).join(', ')}`)
 })
 
 test('findings are counted by severity', () => {

@@ -2,7 +2,7 @@ import { counted } from '../words.ts'
 import { type Finding, SEVERITIES } from './finding.ts'
 
 /** Maximum number of requests that are named for one finding. */
-const MAX_NAMED = 8
+const MAX_NAMED = 10
 
 /** A finding as lines of text: the verdict with its message, the requests, and the fix. */
 export function findingLines({ severity, code, message, requests, fix }: Finding): string[] {

@@ -1,5 +1,4 @@
-import { changeOf, repeatsIn } from './calls.ts'
-import { bodyBytes, existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
+import { existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** The repetitions of requests that may have taken effect, with the records that their call has created. */
@@ -64,7 +63,7 @@ const rowsOf = ({ requests }: Observed) =>
     refused: row.filter(isConflict).length,
   }))
 
-/** Whether each key stands for one call. */
+/** Whether each call has a key of its own. */
 export const keyFamily = family({
   section: 'Limits',
   facts: rowsOf,
@@ -79,47 +78,6 @@ export const keyFamily = family({
         `The Idempotency-Key of ${name} came with ${bodies} different bodies; ${refused} requests were refused.`,
       // Two bodies may be a test of the refusal.
       weigh: ([{ bodies }]) => (bodies > 2 ? 'warning' : 'note'),
-    },
-  },
-})
-
-/** The repetitions that differ from the first attempt of their call. */
-const changedRepeats = (observed: Observed) =>
-  repeatsIn(observed).flatMap(({ from, to, call }) => {
-    const [first] = call.attempts as Group<ObservedRequest>
-    // One key with two bodies is one call, however the body has changed.
-    const isOther = first.content !== to.content
-    const how = changeOf(first, to) ?? (isOther && to.key !== undefined ? 'with another body' : '')
-    return how === '' || !from.hasFailed ? [] : [{ from, to, call, first, how, isOther }]
-  })
-
-/** Whether the attempts of a call are the same request. */
-export const changeFamily = family({
-  section: 'Limits',
-  facts: changedRepeats,
-  oneFor: ({ call, how }) => JSON.stringify([call.first.index, how]),
-  requests: ({ from, to }) => [from, to],
-  evidence: ([{ first, to, how }]) => ({
-    change: how,
-    first_bytes: bodyBytes(first),
-    next_bytes: bodyBytes(to),
-  }),
-  verdicts: {
-    'error body.changed': {
-      description:
-        'The client repeats a failed request with another body: an empty one, or one that was cut or encoded again.',
-      fix: 'Keep the bytes of the body in memory, or create the stream again for each attempt, and send the same bytes every time.',
-      isBad: ({ isOther }) => isOther,
-      message: ([{ first, to, how }]) =>
-        `${first.name} failed, and the client sent it again ${to.key === undefined ? '' : 'with the same Idempotency-Key, but '}${how}.`,
-      weigh: ([{ to }]) => (to.key === undefined ? 'warning' : 'error'),
-    },
-    'warning request.changed': {
-      description:
-        'The client repeats a failed request with another type, with another query, or without its Authorization header.',
-      fix: 'Build the request once, headers included, and send the same one with each attempt.',
-      isBad: ({ isOther }) => !isOther,
-      message: ([{ first, how }]) => `${first.name} failed, and the client sent it again ${how}.`,
     },
   },
 })

@@ -3,6 +3,9 @@ import type { LogEntry } from '../log/request-log.ts'
 import { type AnyOperation, idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 
+/** The caller of a request that was refused because it had no key. */
+export const NO_KEY = 'none'
+
 /** How a request ended for its client. `transient`: refused, and the same request can succeed later. */
 type Outcome = 'success' | 'unanswered' | 'transient' | 'refused'
 
@@ -21,23 +24,31 @@ export type ObservedRequest = ReturnType<typeof observe>
 
 /** @param operation undefined when no route matched. @param index position in the log */
 export function observe(entry: LogEntry, operation: AnyOperation | undefined, index: number) {
-  const { evidence, response, headers, method, path } = entry
+  const { evidence, response, headers, method, path, pathPrefix } = entry
   const outcome = outcomeOf(entry)
-  const caller = entry.caller?.key_id ?? entry.credential ?? ''
+  // A request that was cut before it was read has no known caller.
+  const caller = entry.caller?.key_id ?? (entry.status === 401 ? (entry.credential ?? NO_KEY) : '')
+  const client = [headers['user-agent'], headers.referer, headers.origin].join(' ')
   const created = (entry.commit?.changes ?? [])
     .filter(({ table, before, after }) => before === undefined && after !== undefined && table[0] !== '$')
     .map(({ table, id }) => `${table}/${id}`)
-  let json: JsonObject | undefined
+  const [isSilent, isPart] = [!entry.status || evidence?.sent_bytes === 0, outcome === 'unanswered']
+  let json: unknown
   return {
     entry,
     operation,
     index,
     outcome,
     caller,
+    /** What it says of its program. */
+    client,
+    /** Equal for the same request of any caller. */
+    signature: JSON.stringify([client, method, path, entry.query, contentOf(entry)]),
     /** The records that it has created, each as `collection/id`. */
     created,
     id: entry.id,
-    name: `${method} ${path}`,
+    /** Without the part of the path that selects the sandbox, which readers know. */
+    name: `${method} ${path.slice(pathPrefix.length)}`,
     /** Its client, method and path. */
     reader: JSON.stringify([caller, headers['user-agent'], method, path]),
     key: headers['idempotency-key'],
@@ -48,6 +59,8 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
     /** Real milliseconds of its arrival and of its end; undefined when they are not known. */
     arrived: evidence?.arrived_ms,
     ended: evidence?.ended_ms ?? undefined,
+    /** How its response ended, for messages. */
+    ending: isSilent ? 'no response' : `${entry.status}${isPart ? ' (cut off)' : ''}`,
     /** Whether a repetition can succeed. */
     hasFailed: outcome === 'transient' || outcome === 'unanswered',
     /** Whether it may have taken effect although its client has no response of the service. */
@@ -57,18 +70,27 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
     get retryAfter(): string | undefined {
       return response?.show().headers.find(({ name }) => name.toLowerCase() === 'retry-after')?.value
     },
+    /** Milliseconds that it asks the client to wait; 0 without a valid header. */
+    get wait(): number {
+      return readRetryAfter(this.retryAfter ?? '', this.at).due ?? 0
+    },
     /** The body of a success as it was sent; undefined when it is not kept whole, or no JSON object. */
     get json(): JsonObject | undefined {
-      if (outcome === 'success') json ??= parsed(response?.show().body ?? '')
-      return json
+      if (outcome === 'success') json ??= parsedJson(response?.show().body ?? '')
+      return isObject(json) ? json : undefined
     },
   }
 }
 
-/** The bytes of the body of a request; undefined where they are not known. */
-export function bodyBytes({ entry: { evidence, body }, content }: ObservedRequest): number {
-  const known = evidence?.body?.bytes ?? ('bytes' in body ? body.bytes : undefined)
-  return known ?? Buffer.byteLength(content)
+/** The milliseconds in a Retry-After, by the two forms of RFC 9110, and in a fraction; undefined for others. A date in the past is 0. */
+export function readRetryAfter(
+  text: string,
+  at: number,
+): { isDate: boolean; isVague?: boolean; due?: number } {
+  if (/^\d+(\.\d+)?$/.test(text))
+    return { isDate: false, isVague: text.includes('.'), due: Number(text) * 1_000 }
+  const date = / GMT$/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(date) ? { isDate: false } : { isDate: true, due: Math.max(0, date - at) }
 }
 
 /** Digest of the body of a request, or its value; empty without a body. */
@@ -78,11 +100,10 @@ function contentOf({ evidence, body }: LogEntry): string {
   return body.kind === 'large' ? `large ${body.bytes}` : ''
 }
 
-// A body of which only the beginning is kept is no JSON.
-function parsed(text: string): JsonObject | undefined {
+/** Undefined for a text that is no JSON, as a body is of which only the beginning is kept. */
+export function parsedJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { isObject } from '../json.ts'
 import { inputOf } from '../operation.ts'
+import { POSITION } from './attempt.ts'
 import { type Group, groupBy, type ObservedRequest, runsOf } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
-
-const POSITION = ['after', 'before', 'limit', 'offset']
 
 type Page = ReturnType<typeof walked>[number] & { readonly walks: readonly Group<ObservedRequest>[] }
 

@@ -15,21 +15,16 @@ export interface JudgeOptions {
   readonly except?: readonly string[] | undefined
 }
 
-/** The requests of pages and programs in a log, and the calls that they belong to. */
-export function observedIn(sandbox: Sandbox, entries: readonly LogEntry[]) {
-  const requests = entries
-    .filter(({ cors }) => cors?.isPreflight !== true)
-    .map((entry, index) => observe(entry, loggedOperation(sandbox, entry), index))
-  return { requests, calls: callsOf(requests, sandbox) }
-}
-
 /** The verdicts on requests of the log of a sandbox, oldest first. The same log has the same report. */
 export function conductOf(
   sandbox: Sandbox,
   entries: readonly LogEntry[],
   { retries, except = [] }: JudgeOptions = {},
 ): ConductReport {
-  const { requests, calls } = observedIn(sandbox, entries)
+  const requests = entries
+    .filter(({ cors }) => cors?.isPreflight !== true)
+    .map((entry, index) => observe(entry, loggedOperation(sandbox, entry), index))
+  const calls = callsOf(requests, sandbox)
   const skipped = new Set<string>()
   const skip = (reason: string) => void skipped.add(reason)
   const { dropped } = sandbox.log

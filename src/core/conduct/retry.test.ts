@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { codesOn, reportOn, START, type Step } from '../../../test/support/observed-log.ts'
 
 const list: Step = { operation: 'agents.list' }
 const busy: Step = { ...list, status: 503 }
@@ -21,6 +21,18 @@ test.for<[what: string, steps: Step[], retries: number | undefined, expected: st
   ['a call that was repeated', at(busy, 0, 1_000), undefined, []],
   ['all declared retries', at(busy, 0, 1_000, 3_000), 2, []],
   ['retries that are declared to be off', [busy], 0, []],
+  [
+    'a 503 with a near date',
+    [{ ...busy, retryAfter: new Date(START + 2_000).toUTCString() }],
+    undefined,
+    ['note retry.missing'],
+  ],
+  [
+    'a 503 with a date that is too late for the caller',
+    [{ ...busy, retryAfter: new Date(START + 3_600_000).toUTCString() }],
+    2,
+    [],
+  ],
   ['a wait that is too long for the caller', [{ ...list, status: 429, retryAfter: '31536000' }], 2, []],
   ['a create without a key whose connection was cut', [{ ...create, status: 0 }], 2, []],
   ['a read that the client has left itself', [{ ...list, end: 'left' }], 2, []],
@@ -61,33 +73,6 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   expect(only('retry.amplified', steps)).toEqual(expected)
 })
 
-const conflict: Step = { key: 'k', status: 409, code: 'idempotency_key_reused', body: { a: 1 } }
-const invalid: Step = { ...create, status: 400, code: 'validation_failed' }
-
-test.for<[what: string, steps: Step[], retries: number | undefined, expected: string[]]>([
-  ['a conflict of keys, once', [conflict, conflict], undefined, []],
-  [
-    'a conflict of keys again and again',
-    [conflict, conflict, conflict],
-    undefined,
-    ['warning retry.pointless'],
-  ],
-  ['an invalid request by a client with retries', at(invalid, 0, 1_000), 2, ['warning retry.pointless']],
-  ['an invalid request three times', at(invalid, 0, 1_000, 3_000), undefined, ['warning retry.pointless']],
-  ['two tests that expect the same refusal', at(invalid, 0, 1_000), undefined, []],
-  [
-    'a conflict that ends by itself',
-    [{ ...conflict, code: 'idempotency_key_in_use' }, conflict],
-    undefined,
-    [],
-  ],
-  ['an object that may be created meanwhile', at({ ...list, status: 404 }, 0, 1_000, 3_000), 2, []],
-  ['a corrected request', [invalid, { ...create, body: { name: 'b' } }], 2, []],
-  ['a refusal that can change', at({ ...list, status: 429 }, 0, 1_000), 2, []],
-])('retry.pointless: %s', ([, steps, retries, expected]) => {
-  expect(only('retry.pointless', steps, { retries })).toEqual(expected)
-})
-
 test.for<[what: string, steps: Step[], expected: string[]]>([
   ['equal waits', at(busy, 0, 1_000, 2_000, 3_000), ['note retry.no-growth']],
   ['doubled waits', at(busy, 0, 1_000, 3_000, 7_000), []],
@@ -116,40 +101,4 @@ test.for<[what: string, spread: number, wait: number, expected: string[]]>([
     ...clients.map((caller, n) => ({ ...list, caller, real: wait + n * spread, at: wait + n * spread })),
   ]
   expect(only('herd.lockstep', steps)).toEqual(expected)
-})
-
-const batch: Step = { operation: 'batch-predictions.retrieve', path: '/v1/batch-predictions/b1' }
-const gone: Step = { ...batch, status: 404, code: 'not_found' }
-const denied: Step = { ...list, status: 403, code: 'forbidden' }
-
-test.for<[what: string, steps: Step[], expected: string[]]>([
-  ...[50, 500, 1_000, 5_000, 20_000].map((pace): [string, Step[], string[]] => [
-    `a batch that is deleted, polled on every ${pace} ms`,
-    [...at(batch, ...series(3, pace)), ...at(gone, ...series(40, pace).map((ms) => ms + 3 * pace))],
-    ['warning retry.pointless'],
-  ]),
-  [
-    'a batch that is deleted, and read three more times',
-    [...at(batch, ...series(3, 1_000)), ...at(gone, ...series(4, 1_000).map((ms) => ms + 3_000))],
-    [],
-  ],
-  ['a record that is awaited every two seconds, for a minute', at(gone, ...series(31, 2_000)), []],
-  ['a record that appears at once', [...at(gone, 0, 100, 300, 700), ...at(batch, 1_500)], []],
-  ['a record that is awaited without a pause', at(gone, ...series(8, 5)), ['warning retry.pointless']],
-  ['a record that is awaited every half second', at(gone, ...series(20, 500)), ['warning retry.pointless']],
-  ['a record that is awaited for an hour', at(gone, ...series(60, 60_000)), ['warning retry.pointless']],
-  ['a missing permission, once more', at(denied, 0, 1_000), []],
-  ['a missing permission, again and again', at(denied, 0, 1_000, 3_000), ['warning retry.pointless']],
-  [
-    'a key that is replaced after each refusal',
-    ['a', 'b', 'c'].flatMap((caller, n) => at({ ...list, caller, status: 401 }, n * 1_000)),
-    [],
-  ],
-  [
-    'a key that is refused three times',
-    at({ ...list, status: 401 }, 0, 1_000, 2_000),
-    ['warning retry.pointless'],
-  ],
-])('retry.pointless after a final refusal: %s', ([, steps, expected]) => {
-  expect(only('retry.pointless', steps)).toEqual(expected)
 })

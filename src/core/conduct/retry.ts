@@ -1,14 +1,18 @@
+import { mayBeAttempt } from './attempt.ts'
 import type { ObservedCall } from './calls.ts'
-import { type Gap, type ObservedRequest, runsOf, spanText } from './observed.ts'
+import { type ObservedRequest, runsOf, spanText } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** More attempts than these come from two layers that both repeat. */
 const MANY = 10
 /** A shorter wait, in milliseconds, is no sign of a schedule. */
 const LEAST_WAIT = 100
+/** After a longer wait, in milliseconds, a client may give up. */
+export const MAX_WAIT = 60_000
+/** The most requests after a call that are searched for another attempt. */
+const NEAR = 1_000
 /** The least number of calls that are repeated together, and the milliseconds within which they are. */
-const HERD = 5
-const TOGETHER = 10
+const [HERD, TOGETHER] = [5, 10]
 
 type RetriedCall = ReturnType<typeof retriedCall>
 
@@ -25,40 +29,6 @@ function retriedCall(call: ObservedCall) {
   }
 }
 
-/** The calls with refusals that are final. A loop that goes on at its own pace is no retry, except after these. */
-function refusedCalls({ calls, requests }: Observed) {
-  const seen = new Map<string, number>()
-  for (const { outcome, reader, index } of requests)
-    if (outcome === 'success' && !seen.has(reader)) seen.set(reader, index)
-  return calls.flatMap((call) => {
-    const pointless = call.repeats.filter(isFinal)
-    const { status } = pointless[0]?.from.entry ?? {}
-    if (status === undefined || (call.isPaced && ![401, 403, 404].includes(status))) return []
-    const wasThere = (seen.get(call.first.reader) ?? Number.POSITIVE_INFINITY) < call.first.index
-    return [{ ...call, pointless, wasThere }]
-  })
-}
-
-/** Whether a client repeats what a repetition cannot change. */
-export const refusalFamily = family({
-  section: 'Errors / Standard error body',
-  facts: refusedCalls,
-  requests: ({ attempts }) => attempts,
-  evidence: ([{ attempts }]) => ({ attempts: attempts.length }),
-  verdicts: {
-    'warning retry.pointless': {
-      description: 'The client repeats a request unchanged after a refusal that a repetition cannot change.',
-      fix: 'Repeat only if the error has retryable: true, or the status is 408, 425, 429 or 5xx. Give up on 401 and 403, and on a 404 after a minute at most.',
-      isBad: (call, { retries = 0 }) => call.pointless.length > freeRepeats(call.pointless, call, retries),
-      message: ([{ first, pointless, wasThere }]) => {
-        const { status } = (pointless[0] as Gap).from.entry
-        const gone = wasThere && status === 404 ? ', after it had existed' : ''
-        return `${first.name} was refused with ${status}${gone}, which a repetition cannot change; the client sent it ${pointless.length + 1} times.`
-      },
-    },
-  },
-})
-
 /** The calls whose repetitions are retries, as far as the server can tell. Those of one herd come back together. */
 function retriedCalls({ calls }: Observed) {
   const retried = calls.filter(({ isPaced }) => !isPaced).map(retriedCall)
@@ -67,41 +37,12 @@ function retriedCalls({ calls }: Observed) {
   return herds.flatMap((herd) => herd.map((call) => ({ ...call, herd })))
 }
 
-/** The first repetitions of a record that was not found, which may wait for it; then those of a slow poll. */
-const [APPEARING, MAX_POLLS, MAX_POLLING] = [5, 60, 10 * 60_000]
-
-/** Whether a request is repeated unchanged after a refusal that cannot change, or that rarely does. */
-function isFinal({ from, to }: Gap): boolean {
-  return from.outcome === 'refused' && from.content === to.content && from.key === to.key
-}
-
-/** How many repetitions after final refusals have a reason: another tab, a permission that was given, a record that appears. */
-function freeRepeats(
-  gaps: readonly Gap[],
-  { isCertain, wasThere }: Pick<ObservedCall, 'isCertain'> & { readonly wasThere: boolean },
-  retries: number,
-): number {
-  const { status = 0 } = gaps[0]?.from.entry ?? {}
-  if (status === 401 || status === 403) return 1
-  if (status !== 404) return status !== 409 && (isCertain || retries > 0) ? 0 : 1
-  if (wasThere) return 3
-  const waits = gaps.map(({ real = 0, virtual }) => Math.max(real, virtual))
-  let waited = 0
-  const beyond = waits.findIndex((wait, n) => {
-    waited += wait
-    if (n < APPEARING) return wait < LEAST_WAIT && wait <= (waits[n - 1] ?? 0)
-    return wait < 1_000 || n >= MAX_POLLS || waited > MAX_POLLING
-  })
-  return Math.max(1, beyond < 0 ? waits.length : beyond)
-}
-
 /** Whether a client that repeats calls has to repeat this request, and has no reason to give up. */
 function isWorthRepeating(request: ObservedRequest): boolean {
   const { status, method, evidence, faults } = request.entry
   const end = evidence?.end ?? faults?.sent?.end
   if (!request.hasFailed || status === 409 || end === 'left' || end === 'held') return false
-  // After a longer wait a client may give up.
-  if (!(Number(request.retryAfter ?? 0) <= 60)) return false
+  if (request.wait > MAX_WAIT) return false
   // The methods that may be repeated without a key (RFC 9110, 9.2.2).
   const isIdempotent = ['GET', 'HEAD', 'PUT', 'DELETE'].includes(method) || request.key !== undefined
   return isIdempotent || status === 429 || status === 503
@@ -124,8 +65,10 @@ export const retryFamily = family({
     'note retry.missing': {
       description: 'The client gives up a call that a retry could save; an error if retries were declared.',
       fix: 'Repeat 429 and 503, and every failure of a request that has no second effect. Retry-After: 0 means at once, not never.',
-      isBad: ({ repeats, count, last }, { retries }) =>
-        (retries === undefined ? repeats.length === 0 : count < retries) && isWorthRepeating(last),
+      isBad: ({ repeats, count, last }, { retries, requests }) =>
+        (retries === undefined ? repeats.length === 0 : count < retries) &&
+        isWorthRepeating(last) &&
+        !requests.slice(last.index + 1, last.index + NEAR).some((next) => mayBeAttempt(last, next)),
       oneFor: ({ last: { entry } }) => `${entry.operation} ${entry.status}`,
       message: ([{ last }, ...more], { retries }) => {
         const {

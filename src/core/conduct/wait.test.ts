@@ -33,6 +33,17 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   expect(codesOn(steps).filter((code) => !code.startsWith('note'))).toEqual(expected)
 })
 
+test.for<[wait: number, retryAfter: string, expected: string[]]>([
+  [300, '1.5', ['note wait.too-short']],
+  [1_000, '1.5', []],
+  [1_500, '1.5', []],
+  [100, '0.5', ['note wait.too-short']],
+  [500, '0.5', []],
+  [5, '1.5', ['note wait.none']],
+])('a wait of %i ms after Retry-After: %s', ([wait, retryAfter, expected]) => {
+  expect(codesOn(retried(wait, retryAfter))).toEqual(expected)
+})
+
 test('a client that waits longer than half an hour has no cap', () => {
   const long = { key: 'k', status: 429, retryAfter: '2400', at: 0, real: 0 }
   expect(codesOn([long, { key: 'k', at: 2_400_000, real: 800_000 }])).toContain('note wait.uncapped')

@@ -1,6 +1,6 @@
 import { limitClock } from '../core-assumptions.ts'
 import { repeatsIn } from './calls.ts'
-import { type Group, spanText } from './observed.ts'
+import { type Group, readRetryAfter, spanText } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** Real milliseconds by which a retry may be early, since timers of clients are not exact. */
@@ -9,6 +9,8 @@ const INEXACT = 10
 const INEXACT_DATE = 100
 /** A shorter real wait is none: it is the time of the requests themselves. */
 const NONE = 50
+/** The first wait of a client without a valid header, in milliseconds. Specification: back-off from 1 second. */
+const BACK_OFF = 1_000
 /** A client that waits this long has no cap. Specification: back-off up to 60 seconds. */
 const CAP = 30 * 60_000
 /** Nobody waits longer for a response: a client that is told to may give up, or use its own back-off. */
@@ -33,25 +35,20 @@ function waitsOf(observed: Observed) {
     const isExact = real === undefined || (rate === 0 && clock === 'virtual')
     const isNone = isExact ? waited <= 1 : real < NONE
     const told = from.retryAfter
-    const { isDate, due } = readRetryAfter(told ?? '', from.at)
+    const { isDate, isVague, due } = readRetryAfter(told ?? '', from.at)
     const promised = due ?? 0
     // A client that has waited by one of the clocks is right: it cannot know which one a test moves.
+    // A client may take a fraction for a missing header.
+    const least = isVague ? Math.min(promised, BACK_OFF) : promised
     const inexact = isDate ? INEXACT_DATE : INEXACT
     const isEarly =
-      (real ?? 0) < promised - inexact &&
-      (isWall || virtual < promised - inexact * Math.max(1, rate)) &&
+      (real ?? 0) < least - inexact &&
+      (isWall || virtual < least - inexact * Math.max(1, rate)) &&
       (promised <= NONSENSE || isNone)
     // Some wait is due after a header without a meaning, and after every 429.
     const isDue = isEarly || (due === undefined && (told !== undefined || status === 429))
-    return [{ ...repeat, status, told, isDate, promised, waited, clock, isEarly, isNone, isDue }]
+    return [{ ...repeat, status, told, isDate, isVague, promised, waited, clock, isEarly, isNone, isDue }]
   })
-}
-
-/** The milliseconds in a Retry-After, by the two forms of RFC 9110; undefined for another one. A date in the past is 0. */
-function readRetryAfter(text: string, at: number): { readonly isDate: boolean; readonly due?: number } {
-  if (/^\d+$/.test(text)) return { isDate: false, due: Number(text) * 1_000 }
-  const date = / GMT$/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(date) ? { isDate: false } : { isDate: true, due: Math.max(0, date - at) }
 }
 
 function waitText([{ from, status, told, waited, clock }, ...more]: Group<Wait>, problem: string): string {
@@ -73,8 +70,8 @@ export const waitFamily = family({
     ...{ promised_ms: promised, waited_ms: waited, clock, waits: more.length + 1 },
   }),
   // An error only if it is certain that the repetition is a retry.
-  weigh: ([{ call }], { retries = 0 }) =>
-    call.isPaced ? 'note' : call.isCertain || retries > 0 ? 'error' : 'warning',
+  weigh: ([{ call, isVague }], { retries = 0 }) =>
+    call.isPaced || isVague ? 'note' : call.isCertain || retries > 0 ? 'error' : 'warning',
   verdicts: {
     'error wait.none': {
       description: 'The client repeats a refused request without a wait.',

@@ -30,8 +30,9 @@ export const receiverFamily = family({
     'warning webhook.failing': {
       description: 'The receiver refuses a webhook until it is given up.',
       fix: 'Respond with 2xx as soon as the webhook is stored. Ignore types that you do not know.',
-      // Without a status nothing listened, which says nothing about the handler.
-      isBad: ({ status, attempts }) => status === 'failed' && typeof attempts.at(-1)?.status === 'number',
+      // Without a status nothing listened, which says nothing about the handler. A wrong signature has to be refused.
+      isBad: ({ status, attempts, faults }) =>
+        status === 'failed' && typeof attempts.at(-1)?.status === 'number' && faults?.sign === undefined,
       message: (bad) =>
         `${bad[0].url} refused ${bad.length} webhooks until they were given up, the last one with ${bad.at(-1)?.attempts.at(-1)?.status}.`,
     },

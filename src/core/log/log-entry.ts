@@ -30,6 +30,7 @@ export function logEntry(
 ): LogEntry {
   const { call, refusal, idempotency, assumed, mentioned } = exchange
   const { name, stub, place } = call.operation
+  const { authorization } = call.headers
   const { query, headers, body } = keptOf(call, words)
   return {
     id: exchange.id,
@@ -52,7 +53,7 @@ export function logEntry(
     overruled: exchange.overruled,
     caughtUp: exchange.caughtUp,
     caller: exchange.caller,
-    credential: credentialOf(exchange),
+    credential: exchange.caller === undefined ? authorization && seal(authorization) : undefined,
     window: exchange.window,
     admission,
     idempotency,
@@ -67,12 +68,6 @@ export function logEntry(
     cors: call.cors,
     evidence: call.evidence,
   }
-}
-
-// Verdicts ask whether a client has sent the same key again.
-function credentialOf({ refusal, call }: Exchange): string | undefined {
-  const { authorization } = call.headers
-  return refusal?.code !== 'unauthorized' || authorization === undefined ? undefined : seal(authorization)
 }
 
 /** The parts of a request that may be kept: no credentials, and no large body. */

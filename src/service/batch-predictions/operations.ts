@@ -16,6 +16,7 @@ import {
   unsatisfiable,
 } from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
+import { finishedItems } from './work.ts'
 
 const ID = '{batch_prediction_id}'
 
@@ -52,6 +53,13 @@ export const retrieveResults = operation({
   errorFormat: 'problem',
   refusals: ['results_not_ready', 'results_gone'],
   media: 'application/x-ndjson',
+  results: {
+    ref: ({ batch_prediction_id }) => `${batches.name}/${batch_prediction_id}`,
+    lost: (record, now) => {
+      const batch = record as Batch
+      return isTerminal(batch.status) && batch.results_url === null ? finishedItems(batch, now) : 0
+    },
+  },
   output: lineResponse,
   find: visibleBatch,
   handle: (request) => {

@@ -1,6 +1,7 @@
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
+import { type Line, styled } from '../../terminal/line.ts'
 import { type CaseOutcome, SERIOUS } from './case.ts'
 
 /** A case with what is known about the client after it, and the command that repeats it. */
@@ -22,19 +23,24 @@ export function cardOf(level: 'A' | 'B', cases: readonly CaseResult[]) {
   return { object: 'certification', level, cases, totals } as const
 }
 
+const STYLES = { passed: 'green', failed: 'red', not_reached: 'yellow', skipped: 'dim' } as const
+
 /** The line of a case, and below it the findings of a failed one. @param width of the longest name */
-export function caseLines({ result, reason, stderr, repeat, ...each }: CaseResult, width: number): string[] {
+export function caseLines({ result, reason, stderr, repeat, ...each }: CaseResult, width: number): Line[] {
   const serious = findingsFrom(each.findings, SERIOUS)
   const codes = [...new Set(serious.map(({ code }) => code))].join(', ')
   const word = result === 'failed' ? 'FAILED' : wordFor(result)
   const more = serious.flatMap(({ message, fix }) => [message, `Fix: ${fix}`])
-  // What the log shows is said although the case does not count.
-  if (result === 'not_reached') for (const { message } of each.findings) more.push(message)
+  // What the log of the client shows is never hidden by a reason.
+  if (result === 'not_reached') for (const text of each.sent) more.push(`Sent: ${text}`)
+  for (const { severity, code, message } of each.findings)
+    if (severity === 'note' && (result === 'not_reached' || code === 'client.ended'))
+      more.push(`note ${code}: ${message}`)
   if (result !== 'passed' && stderr !== '')
     more.push(`Its standard error ends with: ${stderr.split('\n').at(-1)}`)
   if (result === 'failed') more.push(`Again: ${repeat}`)
-  const line = `${word.padEnd(11)}  ${each.case.padEnd(width)}  ${reason ?? codes}`
-  return [line.trimEnd(), ...more.map((text) => `    ${text}`)]
+  const rest = `${' '.repeat(11 - word.length)}  ${each.case.padEnd(width)}  ${reason ?? codes}`.trimEnd()
+  return [[styled(STYLES[result], word), rest], ...more.map((text) => `    ${text}`)]
 }
 
 export function totalLine({ totals, cases }: Certification, ms: number): string {

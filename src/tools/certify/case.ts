@@ -1,15 +1,17 @@
 import type { Finding } from '../../core/conduct/finding.ts'
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
-import { conductOf, observedIn } from '../../core/conduct/report.ts'
+import { groupBy, observe } from '../../core/conduct/observed.ts'
+import { conductOf } from '../../core/conduct/report.ts'
+import { MAX_WAIT } from '../../core/conduct/retry.ts'
 import { verdicts } from '../../core/conduct/verdicts.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
-import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { formatDuration, SECOND } from '../../core/time/instant.ts'
+import { formatDuration } from '../../core/time/instant.ts'
 import { later } from '../../core/time/realtime.ts'
+import { OK } from '../../terminal/command.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
 import { type Concluded, conclusions, OUTCOMES, prepared } from './commands.ts'
 import type { Case } from './programme.ts'
-import { conclusionVerdicts, isCutOrOpen } from './verdicts.ts'
+import { conclusionVerdicts, isCutOrOpen, uses } from './verdicts.ts'
 
 /** The least severe findings that make a case fail. */
 export const SERIOUS = 'warning'
@@ -35,10 +37,11 @@ export function runCase(setup: Setup, each: Case) {
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
       const { code, ms, output } = await client.end()
-      const crash = adapter || client.isLate() || code === 0 ? [] : crashIn(output)
+      const crashed = adapter || client.isLate() ? [] : crashIn(code, output)
       return {
         ...judgement,
-        findings: [...judgement.findings, ...crash],
+        findings: [...judgement.findings, ...crashed] as readonly Finding[],
+        sent: sentIn(stage.sandbox.log.entries()),
         /** Null if the client was ended at its time limit. */
         exit_code: client.isLate() ? null : code,
         /** Real milliseconds. */
@@ -68,68 +71,70 @@ async function judged(
   if (!isLate) await settled(entries)
   const except = ['fault.not-met', ...(isLate ? ABSENCES : [])]
   const { data } = conductOf(sandbox, entries, { retries, except })
-  const stuck = isLate ? stuckIn(last, limit) : []
+  const stuck = isLate && !data.some(({ code }) => code === 'timeout.body') ? stuckIn(last, limit) : []
   const findings: readonly Finding[] = [...(concluded?.findings ?? []), ...data, ...stuck]
   if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings } as const
-  const fired = (await client.faults.list()).reduce((sum, rule) => sum + rule.fired, 0)
+  const rules = await client.faults.list()
+  const fired = rules.reduce((sum, rule) => sum + rule.fired, 0)
+  const isOver = rules.every(({ times, when }) => when?.sequence || (times ?? Infinity) <= fired)
   // Why the case was not reached; null when it was.
   const reason =
     (concluded?.unsupported && `The adapter does not support ${concluded.unsupported}.`) ??
     notReached(each, fired, entries) ??
-    (isLate && !waitsAsTold(last, limit)
-      ? `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
-      : neverSucceeded(sandbox, entries))
+    (isLate
+      ? waitsAsTold(last, limit)
+        ? null
+        : `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
+      : unserved(each, entries, isOver && retries !== 0))
   return { result: reason === null ? 'passed' : 'not_reached', reason, findings } as const
+}
+
+/** Why a call that met the failures of a case never succeeded, although it could; null when it did. */
+function unserved({ faults }: Case, entries: readonly LogEntry[], mayRepeat: boolean): string | null {
+  const requests = entries.map((entry, n) => observe(entry, undefined, n))
+  const paths = [...groupBy(requests, ({ name }) => name).values()]
+  const failed = paths.filter((path) => path.every(({ outcome }) => outcome !== 'success'))
+  const last = failed.find((path) => path.some(({ isFaulted }) => isFaulted))?.at(-1)
+  // A key that has become invalid stays so.
+  if (last === undefined || uses(faults, (action) => 'auth' in action)) return null
+  const ended = `${last.name} never succeeded: it ended with ${last.ending}`
+  if (!last.isFaulted) return `${ended}, which is no failure of the case.`
+  // What has taken effect must not be repeated without a key.
+  const isSafe = last.key !== undefined || last.created.length === 0
+  const canSucceed = mayRepeat && last.hasFailed && last.wait <= MAX_WAIT && isSafe
+  const fix = 'Repeat it, or declare --retries 0 for a client that never does.'
+  return canSucceed ? `${ended}, and the client gave up. ${fix}` : null
+}
+
+/** The requests of a log, the first five kinds of them: `3 x GET /v1/pages 401`. */
+function sentIn(entries: readonly LogEntry[]): readonly string[] {
+  const requests = entries.map((entry, n) => observe(entry, undefined, n))
+  const kinds = groupBy(requests, ({ name, ending }) => `${name} ${ending}`)
+  return [...kinds].slice(0, 5).map(([text, { length }]) => `${length} x ${text}`)
+}
+
+/** How runtimes begin or end the report of a crash. */
+const CRASH = /^(?:Traceback \(most recent|panic: |thread '.*' panicked|Exception in thread|Node\.js v\d)/m
+
+/** The note about a client whose process has crashed. */
+function crashIn(exit_code: number, output: string): Finding[] {
+  if (exit_code === OK || !CRASH.test(output)) return []
+  const line = output.split('\n').findLast((each) => /^\S*(?:Error|Exception|panic)\b/.test(each)) ?? ''
+  const message = `The process crashed, and ended with ${exit_code}. ${line}`.trimEnd()
+  const note = { severity: 'note', message, requests: [], evidence: { exit_code } } as const
+  const verdict = conclusionVerdicts.filter(({ code }) => code === 'client.ended')
+  return verdict.map(({ code, section, fix }) => ({ code, section, fix, ...note }))
 }
 
 /** Why the failures of a case have not all happened; undefined when they have. */
 function notReached({ rule, faults, hasKey }: Case, fired: number, entries: readonly LogEntry[]) {
   if (rule === undefined) return undefined
   if (fired === 0) return 'The fault never fired: the client sent no such request.'
-  if (fired < faults.length) {
-    const last = entries.at(-1)
-    const end =
-      last === undefined
-        ? ''
-        : ` Its last request was ${last.method} ${last.path} (${last.status || 'cut off'}).`
-    return `Only ${fired} of ${faults.length} failures happened: the client sent no further request that they match.${end}`
-  }
+  if (fired < faults.length)
+    return `Only ${fired} of ${faults.length} failures happened: the client sent no further request that they match.`
   const hit = entries.filter((entry) => (entry.faults?.fired.length ?? 0) > 0)
   const isMet = hit.some(({ headers }) => (headers['idempotency-key'] !== undefined) === hasKey)
   return hasKey === undefined || isMet ? undefined : `The create had ${hasKey ? 'no' : 'an'} Idempotency-Key.`
-}
-
-/** Why the client has no result, although it could have one: no attempt of a call that failed has succeeded; null otherwise. */
-function neverSucceeded(sandbox: Sandbox, entries: readonly LogEntry[]): string | null {
-  const { requests, calls } = observedIn(sandbox, entries)
-  const isLost = ({ attempts, last }: (typeof calls)[number]) =>
-    attempts.some(({ hasFailed }) => hasFailed) &&
-    // A client may be right to give up after a failure, but not to send another request, which the service refuses.
-    last.outcome === 'refused' &&
-    !last.isFaulted &&
-    !requests.some(
-      ({ name, outcome, index }) => name === last.name && outcome === 'success' && index > last.index,
-    )
-  const lost = calls.find(isLost)
-  if (lost === undefined) return null
-  const { name, entry } = lost.last
-  return `No attempt of ${name} succeeded: the service refused the last one with ${entry.status}, without a fault.`
-}
-
-/** How standard error of the usual languages shows that a program has crashed. */
-const CRASH =
-  /^(?:Traceback \(most recent|panic: |Uncaught |Unhandled |Exception in thread|thread '.*' panicked|\s+at .+:\d+:\d+\)?$)/m
-
-/** A note about a client that has ended with an error that nobody caught. */
-function crashIn(stderr: string): Finding[] {
-  if (!CRASH.test(stderr)) return []
-  const line = stderr.trimEnd().split('\n').at(-1) ?? ''
-  return conclusionVerdicts
-    .filter(({ code }) => code === 'client.ended')
-    .map(({ code, section, fix }) => {
-      const message = `The process ended with an error that it did not catch: ${line.slice(0, MAX_STDERR)}`
-      return { code, severity: 'note', message, requests: [], evidence: {}, section, fix }
-    })
 }
 
 /** Waits a little for the connections of a process that has ended: they may close later. */
@@ -141,10 +146,7 @@ export async function settled(entries: readonly LogEntry[]): Promise<void> {
 
 /** Whether the last response told the client to wait for longer than the limit: it is then right to wait. */
 export function waitsAsTold(last: LogEntry | undefined, limit: number): boolean {
-  const { headers = [] } = last?.response?.show() ?? {}
-  const value = headers.find(({ name }) => name.toLowerCase() === 'retry-after')?.value ?? ''
-  const wait = /^\d+$/.test(value) ? Number(value) * SECOND : Date.parse(value) - Date.parse(last?.at ?? '')
-  return wait > limit / 2
+  return last !== undefined && observe(last, undefined, 0).wait > limit / 2
 }
 
 /** The finding about a client that waited for the rest of a response until it was ended, and so was not seen waiting longer. */
@@ -152,9 +154,6 @@ function stuckIn(last: LogEntry | undefined, limit: number): Finding[] {
   if (last === undefined || !isCutOrOpen(last)) return []
   const message = `After ${formatDuration(limit)} the client still waited for the rest of a response; WORKSPACE_CERTIFY_TIMEOUT_MS has a time-out for it.`
   const evidence = { waited_ms: limit, timeout_ms: CLIENT_TIMEOUT }
-  return verdicts
-    .filter(({ code }) => code === 'timeout.body')
-    .map(({ code, severity, section, fix }) => {
-      return { code, severity, message, requests: [last.id], evidence, section, fix }
-    })
+  const verdict = verdicts.filter(({ code }) => code === 'timeout.body')
+  return verdict.map(({ description: _, ...each }) => ({ ...each, message, requests: [last.id], evidence }))
 }

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
-import { printable } from '../../core/quoted.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { openEmulator } from '../../emulator/emulator.ts'
@@ -25,7 +24,7 @@ import { type Case, programmeOf } from './programme.ts'
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 
-const SKIPPED = { exit_code: null, ms: 0, stderr: '' }
+const SKIPPED = { exit_code: null, sent: [], ms: 0, stderr: '' }
 
 /** The options that count for one case. */
 const REPEATED = ['adapter', 'retries', 'timeout'] as const
@@ -78,7 +77,7 @@ async function runProgramme(setup: Setup): Promise<number> {
   const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
   for await (const result of inOrder) {
     results.push(result)
-    if (!options.json) for (const line of caseLines(result, width)) terminal.out(printable(line))
+    if (!options.json) terminal.lines(caseLines(result, width))
   }
   const card = cardOf(options.adapter ? 'B' : 'A', results)
   terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))

@@ -153,9 +153,7 @@ function* callProblems({ command, answer, entries, faults, truth }: Conclusion):
   if (answer?.error !== undefined && hasStatus && answer.error.status !== status)
     yield ['error.status-hidden', `The response had the status ${status}, and ${said}`]
   const hasFailed = answer === undefined || (answer.error !== undefined && answer.error.kind !== 'timeout')
-  // Pages that lead back are valid, but a client that notices it cannot have the whole list.
-  const leadsBack = faults.some(({ actions }) => actions !== undefined)
-  if (!hasFailed || status !== 200 || leadsBack || uses(faults, isInvalid)) return
+  if (!hasFailed || status !== 200 || uses(faults, isInvalid)) return
   if (isStream) yield ['stream.framing', `The stream was valid, but ${said}`]
   if (haveAllFailed) yield ['job.all-failed', `All items have errors, and ${said}`]
   if (answer !== undefined && !isStream && !haveAllFailed)
@@ -195,8 +193,10 @@ export function isCutOrOpen({ timing, faults }: LogEntry): boolean {
   return timing?.took === undefined || (faults?.sent !== undefined && faults.sent.end !== 'whole')
 }
 
-function uses(faults: readonly Preset[], fits: (action: Action) => boolean): boolean {
-  return faults.some(({ do: actions = [] }) => actions.some(fits))
+/** Whether one of these presets has such an action. */
+export function uses(faults: readonly Preset[], fits: (action: Action) => boolean): boolean {
+  const actionsOf = ({ do: own = [], actions = {} }: Preset) => [own, ...Object.values(actions)].flat()
+  return faults.flatMap(actionsOf).some(fits)
 }
 
 /** Whether an action removes a part of a stream. */

@@ -68,7 +68,8 @@ export async function tryOut(setup: HuntSetup, rules: readonly FaultDraft[], lim
     const variables = await variablesOf(emulator, start, SILENT)
     const junitTime = () => statSync(options.junit ?? '', { throwIfNoEntry: false })?.mtimeMs
     const before = junitTime()
-    const client = startClient(command, { ...env, ...variables }, limit, 'kept')
+    // Runners cut messages to the width of a terminal.
+    const client = startClient(command, { ...env, COLUMNS: '1000', ...variables }, limit, 'kept')
     await client.over()
     const isLate = client.isLate()
     const { code: exit_code, signal, ms, output } = await client.end()

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCertify, type Shown } from './cards.ts'
+
+/** Clients of public libraries with their own retries, by the library. They are certified at level A. */
+export const FOREIGN = [
+  'got-retry',
+  'ky',
+  'axios-retry',
+  'undici',
+  'urllib3',
+  'requests',
+  'retryablehttp',
+] as const
+type Library = (typeof FOREIGN)[number]
+
+/** Presets that say when to come back, failures, and responses that break. */
+const READS =
+  'rate-limited,retry-after-http-date,retry-after-fractional,retry-after-zero,retry-after-garbage,retry-after-61s,unavailable-with-retry-after,server-error,rst-before-headers,cut-mid-body,stall-after-headers,html-error-page'
+const PATTERN = `{read/{${READS}},create-*/{rate-limited,server-error,rst-before-headers},create-with-key/lost-response-after-commit}`
+
+/** What the emulator says of each client, as it was read and judged one by one. */
+export interface JudgedFinding {
+  readonly client: Library
+  readonly case: string
+  /** `warning key.missing`. */
+  readonly finding: string
+  /** Whether the finding is right, and why. */
+  readonly judgement: `right: ${string}` | `wrong: ${string}`
+}
+
+export function judgedFindings(): readonly JudgedFinding[] {
+  return JSON.parse(readFileSync('test/certify/foreign/findings.json', 'utf8'))
+}
+
+const script = (name: string) => `test/certify/foreign/${name}`
+
+/** The program of a client. */
+function commandOf(library: Library): readonly string[] {
+  switch (library) {
+    case 'got-retry':
+      return [process.execPath, script('got.mjs')]
+    case 'axios-retry':
+      return [process.execPath, script('axios.mjs')]
+    case 'urllib3':
+      return [python(), '-B', script('urllib3_retry.py')]
+    case 'requests':
+      return [python(), '-B', script('requests_retry.py')]
+    case 'retryablehttp':
+      return [builtInGo()]
+    default:
+      return [process.execPath, script(`${library}.mjs`)]
+  }
+}
+
+/** A Python with both libraries: that of the system has the packages of the system. */
+function python(): string {
+  const has = (file: string) => spawnSync(file, ['-c', 'import requests, urllib3']).status === 0
+  const found = ['python3', '/usr/bin/python3'].find(has)
+  if (found === undefined)
+    throw new Error(
+      'No python3 has requests and urllib3. Install them, for example with "apt-get install python3-requests".',
+    )
+  return found
+}
+
+/** Builds the client in Go with the library that the package of the system has put in its own folder. */
+function builtInGo(): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'workspace-foreign-')), 'client')
+  const env = { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' }
+  const { status, stderr } = spawnSync('go', ['build', '-o', file, script('retryablehttp.go')], {
+    env,
+    encoding: 'utf8',
+  })
+  if (status !== 0)
+    throw new Error(
+      `The client in Go could not be built. Install it, for example with "apt-get install golang-go golang-github-hashicorp-go-retryablehttp-dev". ${stderr}`,
+    )
+  return file
+}
+
+/** Certifies the client of a library. */
+export function certifyLibrary(library: Library): Promise<readonly Shown[]> {
+  return runCertify(['--timeout', '20s', '--run', PATTERN], commandOf(library))
+}
