@@ -134,7 +134,7 @@ test('routes with a body describe it with its bound, and GET routes never do', a
     if (hasBody) expect(item.requestBody.content['application/json'].schema).toBeTypeOf('object')
   }
   const { description } = document.paths['/state'].put.requestBody
-  expect(description).toBe('At most 104857600 bytes.')
+  expect(description).toBe('At most 33554432 bytes.')
 })
 
 test('the feed of events is described as an event stream, everything else as JSON', async () => {
