@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { command } from '../test/cli/in-process.ts'
 
-// Runs Playwright as its users do, and asserts what it prints. No browser is needed, since no test uses a page.
+// Runs Playwright as its users do, and asserts what it prints.
 const recordings = mkdtempSync(join(tmpdir(), 'failing-playwright-'))
 let output: string
 
@@ -57,4 +57,9 @@ test('with recordFailures the failed test has a recording, which its error names
   ])
   expect(output).toContain(`npx agent-workspace-emulator replay ${join(recordings, name)}`)
   expect((await command(['replay', join(recordings, name)])).code).toBe(0)
+})
+
+test('a page that Chromium keeps from this machine is named as the cause', () => {
+  expect(output).toContain('Chromium has not sent 1 request of a page on another host')
+  expect(output).toContain("Write test.use({ permissions: ['local-network-access'] })")
 })

@@ -1,9 +1,17 @@
 import { test as base, expect as plain, type TestInfo } from '@playwright/test'
+import { counted } from './core/words.ts'
 import { endTest } from './testing/failure.ts'
 import { matchers } from './testing/matchers.ts'
 import { addReport, type TestFailure } from './testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './testing/running.ts'
 import { emulatorForTests, startOfSandboxes } from './testing/running.ts'
+
+/** What Chromium says when a page of another host asks this machine: the request is not sent, and the page sees a network error. */
+const KEPT_FROM_US =
+  /^Access to .+ has been blocked by CORS policy: Permission was denied for this request to access the .+ address space/
+
+/** How often it said so in the test that runs. */
+let keptRequests = 0
 
 /**
  * Playwright's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests
@@ -23,6 +31,12 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   sandboxOptions: [{}, { option: true }],
   failOnUnfiredFaults: [false, { option: true }],
   recordFailures: [undefined, { option: true }],
+  context: async ({ context }, use) => {
+    context.on('console', (message) => {
+      if (KEPT_FROM_US.test(message.text())) keptRequests += 1
+    })
+    await use(context)
+  },
   sandbox: async (
     { emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults, recordFailures },
     use,
@@ -32,14 +46,26 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
       ...startOfSandboxes(emulatorOptions),
       ...sandboxOptions,
     })
+    keptRequests = 0
     await use(sandbox)
     await endTest(
       { emulator, sandbox, failOnUnfiredFaults, recordFailures },
       { id: info.testId, file: info.file, name: info.titlePath.slice(1).join(' ') },
-      info.status === info.expectedStatus ? undefined : (report) => tell(info, report),
+      info.status === info.expectedStatus
+        ? undefined
+        : (report) => tell(info, [report, ...keptLines()].join('\n')),
     )
   },
 })
+
+function keptLines(): string[] {
+  if (keptRequests === 0) return []
+  const requests = `${counted(keptRequests, 'request')} of a page on another host`
+  return [
+    `Chromium has not sent ${requests}: such a page needs a permission to call this machine.`,
+    "Write test.use({ permissions: ['local-network-access'] }), or open the page at http://localhost.",
+  ]
+}
 
 // Playwright prints 300 characters of an attachment, but the whole error. A test that passed unexpectedly has no error yet.
 async function tell(info: TestInfo, report: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'agent-workspace-emulator/playwright'
 
-// An example of a failure: `npx playwright test -c test/examples/failing/playwright`. It needs no browser, since no test uses
-// `page`. src/playwright.slow.test.ts runs it and checks Playwright's output.
+// An example of a failure: `npx playwright test -c test/examples/failing/playwright`. The tests of this
+// file need no browser. src/playwright.slow.test.ts runs it and checks Playwright's output.
 
 test.use({
   emulatorOptions: { seed: 3 },
