@@ -68,6 +68,13 @@ test('a list has pages with cursors, in the order of its rows', async () => {
   expect((await emulator.get('/notes?limit=0')).status).toBe(400)
 })
 
+test('the parameters of a list, and all others that a function gets, count as read', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  expect((await emulator.get('/notes?limit=1&page=2')).status).toBe(200)
+  const { status, body } = await emulator.control('GET', '/explain/default-000001')
+  expect([status, body.unread_query]).toEqual([200, undefined])
+})
+
 test('a function that throws after a write leaves nothing, and its error names file and line', async () => {
   const emulator = await testEmulator({
     endpoints: [

@@ -23,8 +23,8 @@ export function unreadParameters(
   settings: Settings,
   query: Call['query'],
 ): ShapeOf<typeof unreadParameter>[] {
-  // The function of a stub gets the whole query.
-  if (operation.stub !== undefined) return []
+  // The functions of a stub and of an endpoint of the user get the whole query.
+  if (operation.stub !== undefined || operation.place !== undefined) return []
   const schema = inputOf(operation, settings).query
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
   const unread = Object.keys(query).filter((name) => !known.includes(name))
