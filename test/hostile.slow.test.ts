@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { aBatch } from '../src/index.ts'
 import { HOSTILE_SCHEMAS } from './support/hostile-schemas.ts'
@@ -208,3 +210,57 @@ test('SIGTERM ends a process that sends the results of a hostile schema', async 
   process.kill(emulator.pid, 'SIGTERM')
   expect(await emulator.exit).toEqual([0, null])
 })
+
+/** HAR files and recordings that were made to cost much. */
+function hostileFiles(): Readonly<Record<string, string>> {
+  const entry = (url: string, body: string, method = 'GET') => ({
+    startedDateTime: '2026-01-01T00:00:00.000Z',
+    request: { method, url: `https://api.example.com/v1${url}`, headers: [] },
+    response: {
+      status: 200,
+      headers: [],
+      content: { size: body.length, mimeType: 'application/json', text: body },
+    },
+  })
+  const har = (entries: readonly object[]) => JSON.stringify({ log: { version: '1.2', entries } })
+  const many = (count: number, of: (n: number) => object) =>
+    har(Array.from({ length: count }, (_, n) => of(n)))
+  return {
+    'one batch.har': many(10_000, () =>
+      entry('/batch-predictions/b1', '{"object":"batch_prediction","id":"b1"}'),
+    ),
+    'wrong bodies.har': many(10_000, (n) => entry('/data-views', `{"a":${n}}`)),
+    'creates.har': many(10_000, (n) => entry('/pages', `{"object":"page","id":"${n}"}`, 'POST')),
+    'long paths.har': many(5_000, (n) => entry(`/${'a/'.repeat(200)}${n}`, '{}')),
+    'lines.har': har([entry('/batch-predictions/b1/results', '{}\n'.repeat(2_000_000))]),
+    'records.har': har([entry('/data-views', `{"data":[${'{},'.repeat(1_000_000)}{}]}`)]),
+    'deep.har': `{"log":{"entries":${'['.repeat(200_000)}${']'.repeat(200_000)}}}`,
+    'deep recording.json': `{"recording":1,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
+    'empty recording.json': '{"recording":1}',
+    'wide recording.json': `{"recording":1,"inputs":[${'{},'.repeat(500_000)}{}]}`,
+  }
+}
+
+test('a hostile HAR file or recording gets an answer of a few lines on a heap of 1 GB, beside an emulator that answers', async () => {
+  const emulator = await started()
+  await asking(emulator.url)('GET', '/__emulator/health')
+  const folder = mkdtempSync(join(tmpdir(), 'hostile-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [name, text] of Object.entries(hostileFiles())) {
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    const command = name.endsWith('.har') ? 'validate' : 'replay'
+    let printed = ''
+    const gap = await lateness(name, emulator, async () => {
+      const argv = ['--max-old-space-size=1024', 'dist/cli.js', command, file]
+      const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+      printed = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += chunk))
+      const [code] = await once(child, 'close')
+      expect([name, code]).toEqual([name, expect.toSatisfy((each) => each === 1 || each === 3)])
+    })
+    expect([name, gap <= MAX_GAP]).toEqual([name, true])
+    expect([name, printed.length < 20_000]).toEqual([name, true])
+    expect(printed).not.toMatch(/\n\s+at /)
+  }
+}, 600_000)
