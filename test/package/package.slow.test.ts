@@ -14,7 +14,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Maximum bytes of the package: ten percent above the size at the time of writing. */
-const BOUNDS = { tarball: 2_370_000, unpacked: 9_900_000 }
+const BOUNDS = { tarball: 2_370_000, unpacked: 10_100_000 }
 
 let packed: Packed
 
@@ -112,9 +112,9 @@ test('every package that the scripts import is a dependency, and every dependenc
     ].map(([, name = '']) => name),
   )
   const isForUser = (name: string) => ['@playwright/test', 'vitest', 'url'].includes(name)
-  expect([...new Set(imported)].filter((name) => !isForUser(name)).sort()).toEqual(
-    Object.keys(dependencies).sort(),
-  )
+  // Only the types of the package import it.
+  const all = new Set([...imported, '@standard-schema/spec'])
+  expect([...all].filter((name) => !isForUser(name)).sort()).toEqual(Object.keys(dependencies).sort())
 })
 
 test("only the command turns on Node's compile cache, because the library runs in the process of its user", () => {
