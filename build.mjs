@@ -137,8 +137,7 @@ async function buildMcpSdk() {
 }
 
 /**
- * Jest and the vm pools of Vitest run modules in a realm of their own, where ES modules cannot be loaded: there the library is
- * loaded outside of it. In a
+ * Jest and the vm pools of Vitest have realms of their own, which load no ES modules: there the library is loaded outside. In a
  * bundle of its user the library lacks files, or cannot be loaded: the first call says so.
  */
 function libraryEntry(names) {
