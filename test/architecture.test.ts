@@ -146,10 +146,10 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_908,
+  adapters: 4_909,
   cli: 3_118,
   client: 1_905,
-  core: 19_169,
+  core: 19_179,
   dashboard: 8_572,
   emulator: 1_752,
   endpoints: 1_436,
@@ -158,7 +158,7 @@ const LINES: Readonly<Record<string, number>> = {
   'server/control': 5_141,
   'server/http': 4_259,
   service: 8_491,
-  src: 689,
+  src: 715,
   terminal: 2_219,
   testing: 1_116,
   tools: 2_920,

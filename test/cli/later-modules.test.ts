@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,10 +12,11 @@ function temporaryFolder(): string {
   return folder
 }
 
-/** Starts an emulator. @param cli the file of the command */
-async function started(cli: string) {
+/** Starts an emulator. @param cli the file of the command @param descriptors how many files and sockets it may open */
+async function started(cli: string, descriptors = 'unlimited') {
   const options = ['--port', '0', '--ephemeral', '--json', '--rate', '0']
-  const child = spawn(process.execPath, [cli, 'start', ...options])
+  const shell = descriptors === 'unlimited' ? '' : `ulimit -n ${descriptors}; `
+  const child = spawn('bash', ['-c', `${shell}exec "$0" "$@"`, process.execPath, cli, 'start', ...options])
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   let log = ''
@@ -59,4 +61,33 @@ test('packages that are removed while it runs end no process: only what needs th
   expect(await stop()).toBe(0)
   expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)).toHaveLength(1)
   expect(log()).not.toMatch(/^ {4}at /m)
+})
+
+test('a process without a free file descriptor goes on, and serves everything when there is one again', async () => {
+  const { baseUrl, health, log, stop } = await started(resolve('dist/cli.js'), '64')
+  const { port } = new URL(baseUrl)
+  const sockets = Array.from({ length: 80 }, () => connect(Number(port), '127.0.0.1'))
+  for (const socket of sockets) {
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve))
+  }
+  // The first request of the control interface loads modules, for which there is no descriptor. Which of the connections the
+  // process has accepted, and not closed at once, depends on the system.
+  const [answered] = sockets.map(
+    (socket) => new Promise((resolve) => socket.once('data', resolve).once('close', resolve)),
+  )
+  for (const socket of sockets) socket.write('GET /__emulator/health HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await answered
+  for (const socket of sockets) socket.destroy()
+  // The process frees the descriptors when it notices that the connections have ended.
+  const statusOf = (url: string, init?: RequestInit) =>
+    fetch(url, init).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  await expect.poll(() => statusOf(health), { timeout: 20_000 }).toBe(200)
+  await expect.poll(() => statusOf(`${baseUrl}/pages`, pages), { timeout: 20_000 }).toBe(200)
+  expect(await stop()).toBe(0)
+  // Whether a module had to be loaded without a descriptor depends on the system, too; if so, it is said once.
+  expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)?.length ?? 1).toBe(1)
 })

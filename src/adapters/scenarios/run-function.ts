@@ -1,6 +1,7 @@
 import { Script } from 'node:vm'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../../core/json.ts'
+import { restoringMatchTime } from '../../core/regex.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../core/scenarios/source.ts'
 import type { BatchHandle, BatchList, HookContext, HookFunction, StepFunction } from './define-scenario.ts'
 import { FUNCTION } from './schema.ts'
@@ -64,7 +65,7 @@ export function withinTime<T>(run: () => T, limit: number): T {
   const isDebugged = process.getBuiltinModule('node:inspector').url() !== undefined
   const timeout = isDebugged ? {} : { timeout: limit }
   try {
-    return script.runInThisContext({ ...timeout, displayErrors: false })
+    return restoringMatchTime(() => script.runInThisContext({ ...timeout, displayErrors: false }))
   } catch (error) {
     if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
     throw new CallRefused(
