@@ -102,7 +102,7 @@ test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
     signal(name)
     expect((await ended).code).toBe(9)
-    expect(await isGone(said)).toBe(true)
+    await expect.poll(() => isGone(said)).toBe(true)
   },
 )
 
@@ -114,7 +114,7 @@ test('children that remain after the command ended by a signal get the signal to
   expect(said.pids).toHaveLength(3)
   expect((await stop()).code).toBe(143)
   expect(readFileSync(file, 'utf8')).toBe('heard\n')
-  expect(await isGone(said)).toBe(true)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
 
 test('remaining children that ignore the signal are killed one second later', async () => {
@@ -138,7 +138,7 @@ test('a second signal kills a command that ignores the first, with all its child
     child.kill('SIGTERM')
   }
   expect((await ended).code).toBe(143)
-  expect(await isGone(said)).toBe(true)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
 
 test('two signals at the same time count as one: a command that ends in order is not killed', async () => {
@@ -148,7 +148,7 @@ test('two signals at the same time count as one: a command that ends in order is
   signal('SIGTERM')
   signal('SIGINT')
   expect((await ended).code).toBe(9)
-  expect(await isGone(said)).toBe(true)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
 
 test('an internal error of the emulator also ends the command', async () => {
