@@ -119,13 +119,15 @@ const COLON = 6
 
 const CLASS_OF_BYTE = classOfByte()
 
+/** The members of the open objects by their depth, during one scan. */
+const MEMBERS = new Uint32Array(JSON_BOUNDS.maxDepth + 1)
+
 /**
  * Scans the bytes of a JSON body once, without creating values, and stops at the first token that exceeds a bound.
  * It checks structure only: up to the first syntax error it counts the tokens that JSON.parse would read, and JSON.parse
  * stops at that error.
  */
 export function guardJson(bytes: Buffer, { maxDepth, maxTokens, maxMembers } = JSON_BOUNDS) {
-  const members = new Uint32Array(maxDepth + 1)
   let depth = 0
   let tokens = 0
   let inScalar = false
@@ -140,12 +142,12 @@ export function guardJson(bytes: Buffer, { maxDepth, maxTokens, maxMembers } = J
     if (kind === QUOTE) at = closingQuote(bytes, at + 1)
     else if (kind === OPEN) {
       if (++depth > maxDepth) return { kind: 'too_deep', offset: start } as const
-      members[depth] = 0
+      MEMBERS[depth] = 0
     } else if (kind === CLOSE) depth--
     else if (kind === COLON) {
-      const count = (members[depth] ?? 0) + 1
+      const count = (MEMBERS[depth] ?? 0) + 1
       if (count > maxMembers) return { kind: 'too_many_members', offset: start } as const
-      members[depth] = count
+      MEMBERS[depth] = count
     }
     if (++tokens > maxTokens) return { kind: 'too_many_tokens', offset: start } as const
   }
