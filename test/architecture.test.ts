@@ -156,7 +156,7 @@ const LINES: Readonly<Record<string, number>> = {
   'json-schema': 3_062,
   server: 677,
   'server/control': 5_141,
-  'server/http': 4_259,
+  'server/http': 4_261,
   service: 8_491,
   src: 715,
   terminal: 2_219,
