@@ -151,7 +151,7 @@ const LINES: Readonly<Record<string, number>> = {
   client: 1_905,
   core: 19_179,
   dashboard: 8_572,
-  emulator: 1_752,
+  emulator: 1_767,
   endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,

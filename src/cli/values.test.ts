@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { allowTargets } from '../adapters/webhooks/targets.ts'
-import { BadValue } from '../emulator/options.ts'
+import { BadValue } from '../emulator/option.ts'
 import { optionOf } from '../terminal/options.ts'
 
 test.for([

@@ -7,16 +7,15 @@ import {
   BadValue,
   choiceOption,
   decimal,
-  instant,
   kind,
   listOption,
   type Option,
   option,
   optional,
-  startOptions,
   textOption,
   toggle,
-} from '../emulator/options.ts'
+} from '../emulator/option.ts'
+import { instant, startOptions } from '../emulator/options.ts'
 
 /** A wrong command line or environment. Each problem contains the cause, its place and the fix. */
 export class UsageError extends Error {
