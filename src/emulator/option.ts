@@ -9,13 +9,13 @@ export class BadValue extends Error {
 export type Parse<T> = (text: string) => T
 
 /** The part of a zod schema that is used here: the published types of the library must not import zod. */
-export interface Schema<T> {
+export interface ValueSchema<T> {
   parse(value: unknown): T
 }
 
 /** A kind of value: in JavaScript, and as text. */
 export interface Kind<T> {
-  readonly schema: Schema<T>
+  readonly schema: ValueSchema<T>
   readonly parse: Parse<T>
   /** The name of the value in help texts. */
   readonly placeholder: string
@@ -28,7 +28,7 @@ export interface Kind<T> {
  * @typeParam C its value on the command line, where a document is the path of a file
  */
 export interface Option<T, C = T> {
-  readonly schema: Schema<T>
+  readonly schema: ValueSchema<T>
   /** Parses the value, or one value of a list. */
   readonly parse: Parse<unknown>
   /** A `switch` has no value; a `list` may be repeated, and is separated by commas in the environment. */
@@ -91,7 +91,7 @@ export function toggle(description: string): Option<boolean> {
 export const yesOrNo = z.boolean()
 
 /** A document in the library; on the command line the path of its file. */
-export function document<T, C>(schema: z.ZodType<T>, value: C, description: Description): Option<T, C> {
+export function documentOption<T, C>(schema: z.ZodType<T>, value: C, description: Description): Option<T, C> {
   return {
     kind: 'value',
     placeholder: 'file',

@@ -17,15 +17,15 @@ import { isLoopback, isOrigin } from '../server/origins.ts'
 import {
   choiceOption,
   decimal,
-  document,
+  documentOption,
   kind,
   listOption,
   type Option,
   option,
   optional,
-  type Schema,
   textOption,
   toggle,
+  type ValueSchema,
   yesOrNo,
 } from './option.ts'
 
@@ -156,7 +156,7 @@ export const startOptions = {
     description: 'directory of the state: default.json and its log',
   }),
   ephemeral: toggle('keep everything in memory, write nothing to disk'),
-  fixtures: document(fixtures, 'demo' as string, {
+  fixtures: documentOption(fixtures, 'demo' as string, {
     description: 'starting state: shipped fixtures (empty, demo, large) or a JSON file',
   }),
   scenarios: option(textOption('dir'), 'scenarios', {
@@ -173,7 +173,7 @@ export const startOptions = {
       'directory of your own endpoints, for paths without a contract; changed files are loaded again',
   } as Option<string | readonly Endpoint[], string>,
   scenario: optional(textOption('name'), 'none', 'scenario that is active from the start'),
-  settings: document(settings, undefined as string | undefined, {
+  settings: documentOption(settings, undefined as string | undefined, {
     shown: 'none',
     description: 'JSON file with names and choices that the specification leaves open',
   }),
@@ -225,7 +225,7 @@ export const startOptions = {
 
 type StartValues = {
   readonly [K in keyof typeof startOptions]?:
-    | ((typeof startOptions)[K] extends { readonly schema: Schema<infer T> } ? T : never)
+    | ((typeof startOptions)[K] extends { readonly schema: ValueSchema<infer T> } ? T : never)
     | undefined
 }
 
