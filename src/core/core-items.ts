@@ -176,7 +176,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U081',
       'How deeply a JSON body may be nested, and how many tokens and members of an object it may have.',
-      'At most 512 levels, 1,000,000 tokens (values, brackets, commas, colons) and 50,000 members of one object: far more than a request needs.',
+      'At most 512 levels, 1,000,000 tokens (values, commas, colons, brackets; an opening bracket counts as two) and 50,000 members of one object: far more than a request needs.',
       'A larger body could block the emulator, so no setting raises the bounds.',
     ),
     unnamedItem(

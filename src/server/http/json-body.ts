@@ -75,7 +75,7 @@ function violationIn(bytes: Buffer, maxTokens: number): CallBody | undefined {
   const at = `at byte ${violation.offset}`
   const detail = {
     too_deep: `The JSON body nests more than ${maxDepth} levels deep ${at}. Send a flatter value.`,
-    too_many_tokens: `The JSON body has more than ${maxTokens} tokens (values, brackets, commas, colons), reached ${at}. Split it over several requests.`,
+    too_many_tokens: `The JSON body has more than ${maxTokens} tokens (values, commas, colons, brackets; an opening bracket counts as two), reached ${at}. Split it over several requests.`,
     too_many_members: `An object of the JSON body has more than ${maxMembers} members ${at}. Use an array, or split it.`,
   }[violation.kind]
   return { kind: 'refused', refusal: new Refusal('validation_failed', { detail, assumed: [['U081']] }) }
@@ -149,7 +149,9 @@ export function guardJson(bytes: Buffer, { maxDepth, maxTokens, maxMembers } = J
       if (count > maxMembers) return { kind: 'too_many_members', offset: start } as const
       MEMBERS[depth] = count
     }
-    if (++tokens > maxTokens) return { kind: 'too_many_tokens', offset: start } as const
+    // An array or object takes more memory than another value, and V8 needs longer to move it.
+    tokens += kind === OPEN ? 2 : 1
+    if (tokens > maxTokens) return { kind: 'too_many_tokens', offset: start } as const
   }
   return undefined
 }
