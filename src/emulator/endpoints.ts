@@ -1,6 +1,7 @@
-import { unwatchFile, watchFile } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { type OnScenarioNotice, problemLine } from '../adapters/scenarios/problem.ts'
 import { refuseInvalid } from '../core/errors.ts'
+import { repeatEvery } from '../core/time/realtime.ts'
 import { EndpointBook, endpointFiles, GIVEN } from '../endpoints/book.ts'
 import type { EndpointFolder } from '../endpoints/folder.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
@@ -36,20 +37,22 @@ export async function openEndpoints(options: InternalOptions): Promise<EndpointB
   }
   // The compiler and the watch of scripts take time, which a start without files saves.
   const look = async (): Promise<void> => {
-    if (folder === undefined && (await endpointFiles(endpoints)).length === 0) return
-    unwatchFile(endpoints, look)
+    if (folder === undefined && (!existsSync(endpoints) || (await endpointFiles(endpoints)).length === 0))
+      return
+    stopLooking()
     folder ??= load()
     await folder
   }
+  // A look that fails, as without a free file descriptor, is repeated.
+  const stopLooking = repeatEvery(LOOK, () => void look().catch(() => {}))
   book.refresh = async () => {
     await look()
     await (await folder)?.refresh()
   }
   book.close = async () => {
-    unwatchFile(endpoints, look)
+    stopLooking()
     await (await folder)?.close()
   }
-  watchFile(endpoints, { persistent: false, interval: LOOK }, look)
   await look()
   book.digests = async () => {
     const opened = await folder
