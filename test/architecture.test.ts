@@ -151,7 +151,7 @@ const LINES: Readonly<Record<string, number>> = {
   client: 1_905,
   core: 19_179,
   dashboard: 8_572,
-  emulator: 1_770,
+  emulator: 1_777,
   endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { type OnScenarioNotice, problemLine } from '../adapters/scenarios/problem.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { repeatEvery } from '../core/time/realtime.ts'
@@ -37,8 +37,7 @@ export async function openEndpoints(options: InternalOptions): Promise<EndpointB
   }
   // The compiler and the watch of scripts take time, which a start without files saves.
   const look = async (): Promise<void> => {
-    if (folder === undefined && (!existsSync(endpoints) || (await endpointFiles(endpoints)).length === 0))
-      return
+    if (folder === undefined && (isEmpty(endpoints) || (await endpointFiles(endpoints)).length === 0)) return
     stopLooking()
     folder ??= load()
     await folder
@@ -66,6 +65,14 @@ export async function openEndpoints(options: InternalOptions): Promise<EndpointB
   }
   if (!followEndpoints) refuseProblems(book)
   return book
+}
+
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(folder).length === 0
+  } catch {
+    return true
+  }
 }
 
 function refuseProblems({ problems }: EndpointBook): void {
