@@ -40,7 +40,7 @@ export function scenarioVocabulary(
       outcomes: short('outcomes'),
       rule: (raw) => issuesOf(checkDraft(raw, service, settings)),
       stub: (raw) => issuesOf(checkStub(raw, service)),
-      action: (raw) => checkStepAction(raw, service, settings),
+      action: (raw) => issuesOf(checkStepAction(raw, service, settings)),
     },
   }
 }

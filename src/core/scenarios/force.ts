@@ -15,7 +15,7 @@ import type { FailedEvent } from '../time/scheduler.ts'
 import { removeCalls } from './hooks.ts'
 import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
-import { addStepIssues } from './step-actions.ts'
+import { acceptSteps } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
@@ -57,9 +57,9 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
     const detail = 'is after the last instant that the clock supports'
     issues.push({ pointer: pointer('timeline', index, 'at'), detail })
   }
-  addStepIssues(issues, scenario, service, settings)
+  const timeline = acceptSteps(scenario.timeline, service, settings, issues)
   refuseInvalid(issues)
-  return { scenario, settings, values, changed, faults, stubs }
+  return { scenario: { ...scenario, timeline }, settings, values, changed, faults, stubs }
 }
 
 /** A transaction under the settings that will be in force after its commit. */
@@ -100,7 +100,7 @@ export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): vo
   const checked = checkScenario(sandbox, scenario, Date.parse(active.started_at))
   const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
   const { tx } = scope
-  const { generation, timeline, on } = scenario
+  const { generation, timeline, on } = checked.scenario
   if (generation !== active.generation) sandbox.recording.cannotRepeat(SWAPPED)
   putSettings(tx, checked.values)
   const faults = swapRules(sandbox, scope, active, checked.faults)

@@ -6,7 +6,7 @@ import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import { idempotencyRecord } from '../request/idempotency.ts'
 import { scenarioCall } from '../scenarios/row.ts'
-import { addStepIssues } from '../scenarios/step-actions.ts'
+import { acceptSteps } from '../scenarios/step-actions.ts'
 import { stub } from '../scenarios/stub.ts'
 import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
@@ -69,7 +69,11 @@ export function checkDocument(
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
   const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
   // Steps are not checked again when they run, so invalid ones are refused here.
-  if (facts?.scenario) addStepIssues(issues, facts.scenario, service, settings, '/scenario')
+  const active = facts?.scenario
+  const scenario = active && {
+    ...active,
+    timeline: acceptSteps(active.timeline, service, settings, issues, '/scenario'),
+  }
   // Records that were not checked would be missing for the rules between records.
   if (issues.isFull) return { issues }
   if (facts === undefined || issues.length > 0) {
@@ -88,6 +92,7 @@ export function checkDocument(
   const counters = { ...facts.counters, events }
   const document = {
     ...facts,
+    ...(scenario && { scenario }),
     ...lists,
     ...rules,
     counters,
