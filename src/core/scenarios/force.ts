@@ -1,11 +1,10 @@
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
 import { isObject, type Json, type JsonObject, pointer, same, valueAt } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import type { Service } from '../service.ts'
 import { checkDocument } from '../state/document.ts'
 import { FAILED_EVENTS, SANDBOX_TABLE, SETTINGS, type SettingsRow } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -182,12 +181,12 @@ function putSettings(tx: Transaction, values: JsonObject): void {
 function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   const { values } = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
   if (values === sandbox.settings.overrides) return
-  const { service, assumptions, options } = sandbox
+  const { service, options } = sandbox
   const collections = Object.fromEntries(
     [...service.collections.keys()].map((name) => [name, [...tx.rows(name)]]),
   )
   const merged = { ...sandbox.document(), settings: values, collections }
-  const checked = checkDocument(merged, service, assumptions, options.strict)
+  const checked = checkDocument(merged, service, options.strict)
   if (!('issues' in checked)) return
   const [first] = checked.issues
   refuse('conflict', {
@@ -205,7 +204,7 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
 function settingsWith(
   scenario: ScenarioDefinition,
   chosen: JsonObject,
-  { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
+  { service }: Pick<Sandbox, 'service'>,
   issues: IssueList,
 ) {
   const given = new Map(
@@ -222,7 +221,7 @@ function settingsWith(
     given.set(key, { value: over(chosen, key, value), at: pointer(member) })
   }
   const values: JsonObject = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
-  for (const issue of assumptions.check({ ...chosen, ...values })) {
+  for (const issue of service.assumptions.check({ ...chosen, ...values })) {
     const key = [...given.keys()].find((each) => `${issue.pointer}/`.startsWith(`${pointer(each)}/`))
     if (key === undefined) continue
     const { at = '' } = given.get(key) ?? {}

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { counter, schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
@@ -43,12 +43,7 @@ export type CheckedDocument =
  * call it, so all of them accept the same documents. Returns all issues at once.
  * A record that is invalid only because it refers to an invalid record is not reported.
  */
-export function checkDocument(
-  raw: unknown,
-  service: Service,
-  assumptions: AssumptionCatalog,
-  strict: boolean,
-): CheckedDocument {
+export function checkDocument(raw: unknown, service: Service, strict: boolean): CheckedDocument {
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
   const { data: facts, error } = parsed(documentFacts, raw)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
@@ -58,7 +53,7 @@ export function checkDocument(
     detail: `is not part of a state document.${didYouMean(key, known)}`,
   }))
   const values = objectAt(raw.settings, '/settings', issues)
-  const wrong = assumptions.check(values)
+  const wrong = service.assumptions.check(values)
   issues.addAll(wrong, '/settings')
   const lists = acceptLists(raw, service, issues)
   // The schemas of records depend on the settings, so nothing else can be checked.
