@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { assumptions } from '../src/service/index.ts'
+import { workspaceService } from '../src/emulator/service.ts'
 import { testEmulator } from './support/emulator.ts'
 import { MESSAGE, sampleRecords } from './support/sample-calls.ts'
+
+const { assumptions } = workspaceService
 
 const ids = (letter: string, count: number, digits: number) =>
   Array.from({ length: count }, (_, n) => letter + String(n + 1).padStart(digits, '0'))

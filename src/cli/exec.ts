@@ -75,7 +75,11 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       ...{ command, exit_code: code, signal, duration_ms, base_url: emulator.baseUrl },
       ...(recorded && { recordings: recorded.files, scripted: recorded.scripted }),
     }
-    await report(summaryOf(run, tally, conducts, emulator.sandbox.assumptions, all), invocation, logger)
+    await report(
+      summaryOf(run, tally, conducts, emulator.sandbox.service.assumptions, all),
+      invocation,
+      logger,
+    )
     if (all !== undefined && !options.json)
       terminal.err(`${coverageSentence(all)} See: workspace-emulator coverage ${coverage}`)
     if (conduct === undefined) return code

@@ -80,7 +80,7 @@ function factsOf({ baseUrl, controlUrl, sandbox }: RunningEmulator, options: Sta
     seed: sandbox.seed,
     scenario: activeOn(sandbox)?.name ?? null,
     /** Number of questions that the specification leaves open and the emulator decides. */
-    assumptions: sandbox.assumptions.items.size,
+    assumptions: sandbox.service.assumptions.items.size,
   }
 }
 

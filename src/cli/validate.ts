@@ -144,12 +144,10 @@ async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise
     const error = await failureOf({ fixtures: {}, settings: document })
     return error instanceof Refusal ? (error.options.issues ?? []) : []
   }
-  return inSandbox(under, ({ service, settings, assumptions }) => {
+  return inSandbox(under, ({ service, settings }) => {
     // A state document has its own settings, and all records that it refers to.
     const checked =
-      kind === 'state'
-        ? checkDocument(document, service, assumptions, false)
-        : checkDraft(document, service, settings)
+      kind === 'state' ? checkDocument(document, service, false) : checkDraft(document, service, settings)
     return 'issues' in checked ? checked.issues : []
   })
 }

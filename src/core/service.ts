@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type Assumptions, type Settings, unique } from './assumptions.ts'
+import { AssumptionCatalog, type Assumptions, type Settings, unique } from './assumptions.ts'
 import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, Primitives } from './faults/primitive.ts'
@@ -49,8 +49,10 @@ export interface FaultRules {
   ): StoredFaults
 }
 
-/** The faults of a service, for {@link service}. */
-interface ServiceFaults {
+/** What a service has beside its resources. */
+export interface ServiceFacts {
+  /** The assumptions that are about no single resource. */
+  readonly assumptions: Assumptions
   readonly primitives: readonly AnyPrimitive[]
   readonly presets: readonly Preset[]
   readonly rules: FaultRules
@@ -62,14 +64,18 @@ export type Service = Readonly<ReturnType<typeof service>>
 /**
  * Joins resources into a service. The collection of API keys, which core needs, is always included. Throws when two resources
  * declare the same name.
- * @param faults the actions of fault rules, and the presets
  */
-export function service(resources: readonly Resource[], faults: ServiceFaults) {
+export function service(resources: readonly Resource[], facts: ServiceFacts) {
   const all = <T>(of: (resource: Resource) => readonly T[] | undefined): readonly T[] =>
     resources.flatMap((resource) => of(resource) ?? [])
   const name = (each: { readonly name: string }) => each.name
   return {
     resources,
+    /** Every assumption where the specification leaves something open, with its settings. */
+    assumptions: new AssumptionCatalog([
+      facts.assumptions,
+      ...resources.flatMap((each) => each.assumptions ?? []),
+    ]),
     operations: unique(
       all(({ operations }) => operations),
       name,
@@ -90,11 +96,11 @@ export function service(resources: readonly Resource[], faults: ServiceFaults) {
       name,
     ),
     /** The actions that fault rules can have. */
-    primitives: unique<AnyPrimitive>(faults.primitives, name),
+    primitives: unique<AnyPrimitive>(facts.primitives, name),
     magic: all(({ magic }) => magic),
-    rules: faults.rules,
+    rules: facts.rules,
     /** Rules with a name, in the order in which they are listed. */
-    presets: unique(faults.presets, name),
+    presets: unique(facts.presets, name),
     recordEvents: unique(
       all(({ recordEvents }) => recordEvents),
       name,

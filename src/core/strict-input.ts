@@ -55,11 +55,13 @@ export function mapOf<T>(
       abort: true,
     })
     .superRefine((map, context) => {
-      for (const [key, member] of Object.entries(map)) {
-        const problem = problemOf(key)
-        if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem })
-        addIssues(context, value, member, [key])
-      }
+      context.value = Object.fromEntries(
+        Object.entries(map).map(([key, member]) => {
+          const problem = problemOf(key)
+          if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem })
+          return [key, checked(context, value, member, [key])]
+        }),
+      )
     })
     .register(z.globalRegistry, { type: 'object' })
 }
@@ -72,7 +74,7 @@ export interface Form {
 
 /**
  * A value that may have several forms. It is checked against the first form that fits its type, so that an issue is reported
- * at its exact place: a union of zod would only report that no form fits.
+ * at its exact place: a union of zod would only report that no form fits. The result is the value as that form returns it.
  */
 export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T, T> {
   let described: unknown[] | undefined
@@ -81,7 +83,7 @@ export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<
     .superRefine((value, context) => {
       const form = forms.find(({ fits }) => fits(value))
       if (form === undefined) context.addIssue({ code: 'custom', message: wanted })
-      else addIssues(context, form.schema, value)
+      else context.value = checked(context, form.schema, value) as T
     })
     .register(z.globalRegistry, {
       // Created when the schema is described, because it is then read several times.
@@ -157,12 +159,14 @@ export interface Clash {
   readonly message: string
 }
 
-function addIssues(
+/** The value as its schema returns it, with defaults. Reports its issues; an invalid value is returned unchanged. */
+function checked<T>(
   context: z.RefinementCtx,
-  schema: z.ZodType,
+  schema: z.ZodType<T>,
   value: unknown,
   path: readonly string[] = [],
-): void {
-  const { error } = parsed(schema, value)
+): T {
+  const { data, error } = parsed(schema, value)
   if (error !== undefined) reportIn(context, zodIssues(error, ''), path)
+  return error === undefined ? (data as T) : (value as T)
 }

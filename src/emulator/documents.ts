@@ -14,7 +14,6 @@ import { documentFacts } from '../core/state/state.ts'
 import { strictObject } from '../core/strict-input.ts'
 import { jsonSchema } from '../server/control/openapi/parts.ts'
 import { workspaceDocument } from '../server/control/openapi/workspace.ts'
-import { assumptions } from '../service/index.ts'
 import { startOptions } from './options.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 import { workspaceService as service } from './service.ts'
@@ -76,7 +75,7 @@ function collections() {
 
 function settings() {
   return optionals(
-    [...assumptions.settings.values()].map((each) => ({ name: each.key, ...each })),
+    [...service.assumptions.settings.values()].map((each) => ({ name: each.key, ...each })),
     ({ schema, description, default: value }) => schema().meta({ description, default: value }),
   )
 }

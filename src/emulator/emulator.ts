@@ -32,12 +32,12 @@ import {
 } from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
-import { assumptions } from '../service/index.ts'
 import { openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
+import { serviceFor } from './service.ts'
 
 export { lateErrorLine } from '../adapters/scenarios/problem.ts'
 export { ListenError } from '../server/http/server.ts'
@@ -48,15 +48,20 @@ export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 export type RunningEmulator = Readonly<Awaited<ReturnType<typeof serve>>>
 
 /** Starts an emulator and resolves when it responds. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
-export async function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
-  refuseInvalid(assumptions.check(options.settings ?? {}))
+export function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
+  return openEmulatorOf(serviceFor(options), options)
+}
+
+/** As {@link openEmulator}, for any service. */
+export async function openEmulatorOf(service: Service, options: InternalOptions): Promise<RunningEmulator> {
+  refuseInvalid(service.assumptions.check(options.settings ?? {}))
   let emulator: RunningEmulator | undefined
   const senders = webhookSenders({
     targets: options.allowWebhooks ?? [],
     forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
     send: options.replay?.send,
   })
-  const endpoints = await openEndpoints(options)
+  const endpoints = await openEndpoints(service, options)
   const scenarios = await openScenarios(options, endpoints.service)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {

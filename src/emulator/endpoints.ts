@@ -2,18 +2,17 @@ import { readdirSync } from 'node:fs'
 import { type OnScenarioNotice, problemLine } from '../adapters/scenarios/problem.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { repeatEvery } from '../core/time/realtime.ts'
+import type { Service } from '../core/service.ts'
 import { EndpointBook, endpointFiles, GIVEN } from '../endpoints/book.ts'
 import type { EndpointFolder } from '../endpoints/folder.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { serviceFor } from './service.ts'
 
 /** Milliseconds between two looks at a folder that has no files yet. */
 const LOOK = 1_000
 
-/** Loads the endpoints of the option. Refuses wrong definitions, unless the option says otherwise. */
-export async function openEndpoints(options: InternalOptions): Promise<EndpointBook> {
+/** Loads the endpoints of the option, and adds them to a service. Refuses wrong definitions, unless the option says otherwise. */
+export async function openEndpoints(builtIn: Service, options: InternalOptions): Promise<EndpointBook> {
   const { endpoints = startOptions.endpoints.default, followEndpoints = false, logger = SILENT } = options
-  const builtIn = serviceFor(options)
   if (options.replay?.endpoints !== undefined) {
     const { serviceWithRecorded } = await import('../endpoints/recorded.ts')
     const recorded = new EndpointBook(serviceWithRecorded(builtIn, options.replay.endpoints))

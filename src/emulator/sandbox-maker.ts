@@ -33,7 +33,6 @@ import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
 import { runDueEvents } from '../core/time/run-events.ts'
 import { LATENCY, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
-import { assumptions } from '../service/index.ts'
 import { keepAwake } from './keep-awake.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 
@@ -122,7 +121,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     let isOurs = false
     try {
       // A file that is there was created after the start of the emulator.
-      const found = disk.persistence.load(this.#service, assumptions, this.#strict)
+      const found = disk.persistence.load(this.#service, this.#strict)
       if (found !== undefined)
         refuse('conflict', {
           detail: `${this.#fileOf(name)} has a sandbox that was created after the start of the emulator.`,
@@ -168,7 +167,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     this.#lock?.check()
     const disk = this.#openDisk(name)
     try {
-      const loaded = disk.persistence.load(this.#service, assumptions, this.#strict)
+      const loaded = disk.persistence.load(this.#service, this.#strict)
       const state = loaded?.state ?? (await this.start({}))
       const sandbox = new Sandbox(this.#sandboxOptions(name), state, loaded?.floor)
       disk.persistence.attach(sandbox)
@@ -238,7 +237,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const onNotice: OnNotice = (notice) => {
       if (lock?.lost === undefined) report(notice)
     }
-    const context = { service: this.#service, assumptions, strict: this.#strict }
+    const context = { service: this.#service, strict: this.#strict }
     const directory = join(dataFolderOf(this.#options), SNAPSHOTS, name)
     return {
       persistence: new Persistence({
@@ -269,7 +268,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const common = { strict: this.#strict, host: this.#host }
     const start = { ...common, ...this.#passing(origin), seed, now, settings }
     const read = await readFixtures(fixtures, files)
-    const built = await buildStartingState(read, start, this.#service, assumptions)
+    const built = await buildStartingState(read, start, this.#service)
     if ('state' in built) {
       if (this.#options.latency !== undefined) {
         const [at, { store }] = [formatInstant(now), built.state]
@@ -314,7 +313,6 @@ export class WorkspaceSandboxes implements SandboxMaker {
       ...sandboxDefaults,
       name,
       service: this.#service,
-      assumptions,
       anyKey: auth === 'any',
       enforceLimits: limits,
       strict: this.#strict,

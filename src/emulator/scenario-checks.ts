@@ -16,7 +16,6 @@ import { checkStub } from '../core/scenarios/stub.ts'
 import type { Service } from '../core/service.ts'
 import { planMerge } from '../core/state/merge-fixtures.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
-import { assumptions } from '../service/index.ts'
 import { workspaceService } from './service.ts'
 
 /** A scenario file and everything that is wrong with it. */
@@ -31,16 +30,16 @@ export function scenarioVocabulary(
   service: Service = workspaceService,
 ): ScenarioVocabulary {
   return {
-    events: [...workspaceService.recordEvents.keys()],
+    events: [...service.recordEvents.keys()],
     checks: {
       // Whether the records fit depends on the sandbox: `checkScenarios` checks them.
       fixtures: (raw) => (isObject(raw) ? [] : MUST_BE_OBJECT),
-      settings: (raw) => (isObject(raw) ? assumptions.check(raw) : MUST_BE_OBJECT),
-      pace: short('pace'),
-      outcomes: short('outcomes'),
+      settings: (raw) => (isObject(raw) ? service.assumptions.check(raw) : MUST_BE_OBJECT),
+      pace: short('pace', service),
+      outcomes: short('outcomes', service),
       rule: (raw) => issuesOf(checkDraft(raw, service, settings)),
       stub: (raw) => issuesOf(checkStub(raw, service)),
-      action: (raw) => checkStepAction(raw, service, settings),
+      action: (raw) => issuesOf(checkStepAction(raw, service, settings)),
     },
   }
 }
@@ -65,9 +64,9 @@ function issuesOf(checked: { readonly issues: readonly Issue[] } | object): read
 }
 
 /** Checks a field of scenarios that is short for a setting of a resource. */
-function short(name: string): Check {
+function short(name: string, service: Service): Check {
   return (raw) => {
-    const setting = workspaceService.script?.settingAliases[name]
+    const setting = service.script?.settingAliases[name]
     if (setting === undefined) return [{ pointer: '', detail: 'is not supported by this service' }]
     const { error } = parsed(setting.schema(), raw)
     return error === undefined ? [] : zodIssues(error, '')

@@ -1,20 +1,22 @@
 import { ruleFunctions } from '../core/faults/arm.ts'
 import { statePrimitives } from '../core/faults/hooks.ts'
-import { type Service, service } from '../core/service.ts'
+import { type Service, type ServiceFacts, service } from '../core/service.ts'
 import { primitivesWithoutPort, wirePrimitives } from '../server/http/faults/primitives.ts'
+import { generalAssumptions } from '../service/assumptions.ts'
 import { resources } from '../service/index.ts'
 import { presets } from '../service/presets/index.ts'
 import type { InternalOptions } from './options.ts'
 
-/** The primitives and presets of fault rules, and the functions with which state documents and scenarios change rules. */
-export const serviceFaults = {
+/** What every service of an emulator has beside its resources. */
+export const serviceFacts: ServiceFacts = {
+  assumptions: generalAssumptions,
   primitives: [...wirePrimitives, ...statePrimitives],
   presets,
   rules: ruleFunctions,
 }
 
 /** The emulated service: its resources, and what fault rules can do to it. */
-export const workspaceService = service(resources, serviceFaults)
+export const workspaceService = service(resources, serviceFacts)
 
 /** The same service for an emulator without a port. */
 const serviceWithoutPort: Service = {

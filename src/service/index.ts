@@ -1,5 +1,3 @@
-import { AssumptionCatalog } from '../core/assumptions.ts'
-import { coreAssumptions } from '../core/core-items.ts'
 import type { Resource } from '../core/service.ts'
 import { webhooksResource } from '../core/webhooks/resource.ts'
 import { agentsResource } from './agents/index.ts'
@@ -38,9 +36,3 @@ export const resources: readonly Resource[] = [
   ...ownResources,
   webhooksResource(ownResources.flatMap((resource) => resource.webhookTypes ?? [])),
 ]
-
-/** Every assumption where the specification leaves something open, with its settings. */
-export const assumptions = new AssumptionCatalog([
-  coreAssumptions,
-  ...resources.flatMap((resource) => resource.assumptions ?? []),
-])

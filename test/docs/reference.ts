@@ -9,7 +9,6 @@ import { lastsOf } from '../../src/core/faults/preset.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { batchLifecycle } from '../../src/service/batch-predictions/states.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { checkedFields } from '../../src/service/uncontracted.ts'
 import { referenceTable, START_OPTIONS } from '../../src/terminal/options.ts'
 import { programmeOf } from '../../src/tools/certify/programme.ts'
@@ -20,6 +19,8 @@ import { FOREIGN, judgedFindings } from '../certify/foreign.ts'
 import { galleryReference } from '../gallery/page.ts'
 import { FOLDERS } from '../shape/folders.ts'
 import { generalPresets, operationRows, resourceRows } from './support-table.ts'
+
+const { assumptions } = workspaceService
 
 export const commands = await allCommands()
 

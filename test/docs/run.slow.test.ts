@@ -7,10 +7,12 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
-import { assumptions } from '../../src/service/index.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { Tally } from '../../src/terminal/tally.ts'
 import { expectOutput } from './output.ts'
 import { type Block, blocksOf, readPages } from './pages.ts'
+
+const { assumptions } = workspaceService
 
 const runs = [...readPages()]
   .map(([page, text]) => ({ page, blocks: blocksOf(page, text) }))

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Issue, JsonObject } from '../../src/core/json.ts'
-import { assumptions } from '../../src/service/index.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
+
+const { assumptions } = workspaceService
 
 type Ask = (emulator: TestEmulator) => Promise<TestResponse>
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { service } from '../../src/core/service.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { library } from '../support/library.ts'
@@ -145,7 +145,7 @@ test('no control request causes a 5xx or HTML, and no refusal changes the sandbo
   tags: ['R254'],
 }, async () => {
   const emulator = await controlEmulator()
-  const paths = controlRoutes(service([library], serviceFaults))
+  const paths = controlRoutes(service([library], serviceFacts))
     .map(({ method, path }) => [method, String(path)] as const)
     .filter(([, path]) => path !== '/break')
   const segment = fc.oneof(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { service } from '../../src/core/service.ts'
-import { serviceFaults, workspaceService } from '../../src/emulator/service.ts'
+import { serviceFacts, workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
@@ -8,7 +8,7 @@ import { library } from '../support/library.ts'
 import { pipelined } from '../support/pipeline.ts'
 
 const TOKEN = 'control-token-of-this-test'
-const routes = controlRoutes(service([library], serviceFaults))
+const routes = controlRoutes(service([library], serviceFacts))
 
 /** Valid bodies of the writing routes: a guard that lets one through changes the state. */
 const BODIES: Readonly<Record<string, object>> = {

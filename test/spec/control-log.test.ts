@@ -83,7 +83,7 @@ test('the log is emptied', async () => {
 test('GET /assumptions lists every open item with its settings and the number of responses that relied on it', async () => {
   const emulator = await someRequests()
   const { data } = (await emulator.call('GET', '/assumptions')).body
-  expect(data.length).toBe(emulator.sandbox.assumptions.items.size)
+  expect(data.length).toBe(emulator.sandbox.service.assumptions.items.size)
   expect(data.find(({ id }: { id: string }) => id === 'U901')).toEqual({
     id: 'U901',
     open: 'How long names are.',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { service } from '../../src/core/service.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { mcpServersResource } from '../../src/service/mcp-servers/index.ts'
 import { pagesResource } from '../../src/service/pages.ts'
@@ -178,7 +178,7 @@ test('the document of the control interface has every route, and every route is 
   expect(body.servers[1].variables.sandbox.default).toBe('default')
   expect(body.security).toEqual([{}, { token: [] }])
   const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
-  const declared = controlRoutes(service([library], serviceFaults)).map(
+  const declared = controlRoutes(service([library], serviceFacts)).map(
     ({ path, method }) => `${method} ${path}`,
   )
   expect(described.sort()).toEqual(declared.sort())

@@ -5,13 +5,14 @@ import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { Json } from '../../src/core/json.ts'
 import { STEPS, type Step } from '../../src/core/request/steps.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { KEYS } from '../support/base-state.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
 import { made, refusalKinds, specialKinds, successKinds } from './explain-kinds.ts'
 import { OUTCOMES } from './explain-outcomes.ts'
+
+const { assumptions } = workspaceService
 
 const kinds = {
   ...successKinds(workspaceService.operations.keys()),

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { baseCollections, START } from '../support/base-state.ts'
 import { builtState, startAt } from '../support/built-state.ts'
 
 async function generated(generate: Record<string, number>, seed = 1) {
   const fixtures = { collections: baseCollections, generate }
   const start = startAt(Date.parse(START), { seed })
-  const { store } = await builtState(fixtures, start, workspaceService, assumptions)
+  const { store } = await builtState(fixtures, start, workspaceService)
   return Object.fromEntries(Object.keys(generate).map((name) => [name, [...store.rows(name).values()]]))
 }
 

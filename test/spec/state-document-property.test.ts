@@ -7,7 +7,6 @@ import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { checkDocument } from '../../src/core/state/document.ts'
 import { advanceTo } from '../../src/core/time/run-events.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { originOf } from '../proofs/api/f3-sandbox.ts'
 import { START } from '../support/base-state.ts'
 import { callOperation } from '../support/call-operation.ts'
@@ -16,7 +15,7 @@ import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 const DAY = 86_400_000
 const origin = await originOf({}, sampleRecords)
-const check = (document: unknown) => checkDocument(document, workspaceService, assumptions, false)
+const check = (document: unknown) => checkDocument(document, workspaceService, false)
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 /** Creates records of many kinds, then runs all events of the next `days` days. */

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDocument } from '../../src/core/state/document.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { issuesByRecord } from '../support/issues-by-record.ts'
@@ -140,7 +139,7 @@ test('an edit of the file with an unknown event or a too large counter is refuse
 })
 
 const check = (document: unknown) => {
-  const checked = checkDocument(document, workspaceService, assumptions, false)
+  const checked = checkDocument(document, workspaceService, false)
   return 'issues' in checked ? checked.issues : []
 }
 

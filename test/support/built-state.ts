@@ -1,4 +1,3 @@
-import type { AssumptionCatalog } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/service.ts'
 import { buildStartingState, type Fixtures, type Start } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
@@ -14,10 +13,9 @@ export async function builtState(
   fixtures: Partial<Fixtures>,
   start: Start,
   service: Service,
-  assumptions: AssumptionCatalog,
 ): Promise<SandboxState> {
   const whole = { collections: {}, generate: {}, ...fixtures }
-  const built = await buildStartingState(whole, start, service, assumptions)
+  const built = await buildStartingState(whole, start, service)
   if ('state' in built) return built.state
   throw new Error(built.issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('\n'))
 }

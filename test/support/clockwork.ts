@@ -1,13 +1,11 @@
 import * as z from 'zod'
-import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-items.ts'
 import type { EventHandler, Milestone } from '../../src/core/operation.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import type { Resource } from '../../src/core/service.ts'
 import { service } from '../../src/core/service.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import type { HostTime } from '../../src/core/time/clock.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** A sandbox that has only events, without a service: for tests of passing time. */
@@ -69,16 +67,14 @@ export async function clockwork(
     events: [ticks, chain, stuck, broken],
     milestones: [ticked],
   }
-  const assumptions = new AssumptionCatalog([coreAssumptions])
   const host = options.host ?? (() => START)
   const start = startAt(START, { rate: options.rate ?? 0, host })
-  const state = await builtState({}, start, service([resource], serviceFaults), assumptions)
+  const state = await builtState({}, start, service([resource], serviceFacts))
   const onDefect = (error: unknown) => options.defects?.push(error)
   const onWarning = (message: string) => void options.warnings?.push(message)
   const { mostEvents = sandboxDefaults.mostEvents } = options
   const given = {
-    service: service([resource], serviceFaults),
-    assumptions,
+    service: service([resource], serviceFacts),
     host,
     mostEvents,
     onDefect,

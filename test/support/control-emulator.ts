@@ -4,8 +4,6 @@ import express from 'express'
 import { onTestFinished } from 'vitest'
 import { readFixtures } from '../../src/adapters/fixtures.ts'
 import { ScenarioRunner } from '../../src/adapters/scenarios/runner.ts'
-import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-items.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -16,7 +14,7 @@ import type { Resource } from '../../src/core/service.ts'
 import { service } from '../../src/core/service.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { EndpointBook } from '../../src/endpoints/book.ts'
 import type { ControlHost } from '../../src/server/control/host.ts'
 import { controlRouter } from '../../src/server/control/router.ts'
@@ -58,13 +56,7 @@ export interface ControlEmulatorOptions {
   readonly forgiving?: boolean
 }
 
-const serviceOf = (resources: readonly Resource[]) => ({
-  joined: service(resources, serviceFaults),
-  assumptions: new AssumptionCatalog([
-    coreAssumptions,
-    ...resources.flatMap((resource) => resource.assumptions ?? []),
-  ]),
-})
+const serviceOf = (resources: readonly Resource[]) => service(resources, serviceFacts)
 
 // Once for all tests, because a service compiles its schemas at their first use.
 const ofLibrary = serviceOf([library])
@@ -72,19 +64,18 @@ const ofLibrary = serviceOf([library])
 /** Starts a control interface for one test. */
 export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
   const { resources, fixtures = libraryEmulator, settings = {} } = options
-  const { joined, assumptions } = resources === undefined ? ofLibrary : serviceOf(resources)
+  const joined = resources === undefined ? ofLibrary : serviceOf(resources)
   const defects: unknown[] = []
   const onDefect = (error: unknown) => void defects.push(error)
   const build = async (from: JsonObject | string, seed: number, now: number) => {
     const start = startAt(now, { seed, settings, host: () => START })
-    const built = await buildStartingState(await readFixtures(from), start, joined, assumptions)
+    const built = await buildStartingState(await readFixtures(from), start, joined)
     if ('state' in built) return built.state
     throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
   }
   const sandboxOptions = {
     ...sandboxDefaults,
     service: joined,
-    assumptions,
     host: () => START,
     onDefect,
     hooks: faultHooks,

@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import type { Files } from '../../src/adapters/storage/files.ts'
 import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { Persistence } from '../../src/adapters/storage/persistence.ts'
-import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-items.ts'
 import { anyObject, fieldKit, text } from '../../src/core/fields.ts'
 import { pointer } from '../../src/core/json.ts'
 import type { EventHandler } from '../../src/core/operation.ts'
@@ -16,7 +14,7 @@ import { type Service, service } from '../../src/core/service.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import type { Later } from '../../src/core/time/realtime.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** For the tests of storage: a small service, a sandbox of it, timers that the test runs, and a folder. */
@@ -53,18 +51,17 @@ const shout: EventHandler = {
 }
 
 const resource: Resource = { name: 'resource', operations: [], collections: [notes], events: [shout] }
-export const testService: Service = service([resource], serviceFaults)
-export const testAssumptions = new AssumptionCatalog([coreAssumptions])
+export const testService: Service = service([resource], serviceFacts)
 
 export function sandboxOptions(host: () => number = () => START) {
-  return { ...sandboxDefaults, service: testService, assumptions: testAssumptions, host }
+  return { ...sandboxDefaults, service: testService, host }
 }
 
 /** A sandbox with a frozen clock and these notes. */
 export async function startingState(texts: Readonly<Record<string, string>> = {}, rate = 0) {
   const given = Object.entries(texts).map(([id, each]) => ({ id, text: each }))
   const start = startAt(START, { rate })
-  return builtState({ collections: { notes: given } }, start, testService, testAssumptions)
+  return builtState({ collections: { notes: given } }, start, testService)
 }
 
 /** Writes or removes one note in a separate commit. */
@@ -140,7 +137,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
     ...(files === undefined ? {} : { files }),
   })
   try {
-    const loaded = persistence.load(testService, testAssumptions, false)
+    const loaded = persistence.load(testService, false)
     const state = loaded?.state ?? (await startingState(start, rate))
     const sandbox = new Sandbox(sandboxOptions(host), state, loaded?.floor)
     persistence.attach(sandbox)

@@ -5,12 +5,13 @@ import { callControlOver } from '../../src/client/ask.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import type { Service } from '../../src/core/service.ts'
 import { checkDocument } from '../../src/core/state/document.ts'
 import { formatInstant, parseDuration } from '../../src/core/time/instant.ts'
 import { runEvents } from '../../src/core/time/run-events.ts'
 import type { AdvanceResult, RanEvent } from '../../src/core/time/scheduler.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
-import { assumptions } from '../../src/service/index.ts'
+import { type InternalOptions, openEmulatorOf, type RunningEmulator } from '../../src/emulator/emulator.ts'
+import { serviceFor } from '../../src/emulator/service.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
 import { checkOutput } from './control-output.ts'
@@ -71,16 +72,19 @@ export interface TestEmulator {
 export interface TestEmulatorOptions extends Omit<InternalOptions, 'fixtures'> {
   /** Records by collection, in addition to the base records. */
   readonly collections?: Readonly<Record<string, readonly object[]>>
+  /** Default: the service of the emulator. */
+  readonly service?: Service
 }
 
 /** Starts a sandbox for one test: clock frozen at {@link START}, seed 1, base records plus the given ones. */
 export async function testEmulator({
   collections = {},
+  service,
   ...options
 }: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const { strict = false } = options
   const defects: unknown[] = []
-  const emulator = await openEmulator({
+  const emulator = await openEmulatorOf(service ?? serviceFor(options), {
     port: 0,
     clock: START,
     rate: 0,
@@ -100,9 +104,9 @@ export async function testEmulator({
     await emulator.close()
     // A start must accept the state that a test has changed: this finds fields that one schema lacks.
     for (const document of documents)
-      expect(
-        checkDocument(JSON.parse(document), emulator.sandbox.service, assumptions, strict),
-      ).not.toHaveProperty('issues')
+      expect(checkDocument(JSON.parse(document), emulator.sandbox.service, strict)).not.toHaveProperty(
+        'issues',
+      )
     if (defects.length > 0 && options.logger === undefined) throw defects[0]
   })
   return around(emulator, options)

@@ -1,10 +1,8 @@
-import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-items.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { operation } from '../../src/core/operation.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { type Resource, service } from '../../src/core/service.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which the sandboxes of {@link sandboxOf} start. */
@@ -41,7 +39,7 @@ export async function sandboxOf(
   resource: Resource,
   { keys, settings = {}, rate = 0, host = () => START, options = {} }: SandboxPlan,
 ): Promise<Sandbox> {
-  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
+  const all = service([resource], serviceFacts)
   const start = startAt(START, { rate, settings, host })
   const api_keys = keys.map((id) => ({
     id,
@@ -51,6 +49,6 @@ export async function sandboxOf(
     organization_id: 'o',
     teamspace_id: id,
   }))
-  const state = await builtState({ collections: { api_keys } }, start, all, assumptions)
-  return new Sandbox({ ...sandboxDefaults, service: all, assumptions, host, ...options }, state)
+  const state = await builtState({ collections: { api_keys } }, start, all)
+  return new Sandbox({ ...sandboxDefaults, service: all, host, ...options }, state)
 }

@@ -3,7 +3,6 @@ import { isObject } from '../../src/core/json.ts'
 import { COUNTERS, SANDBOX_TABLE } from '../../src/core/state/state.ts'
 import { formatDuration } from '../../src/core/time/instant.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { START } from './base-state.ts'
 import { builtState, startAt } from './built-state.ts'
 
@@ -14,7 +13,7 @@ import { builtState, startAt } from './built-state.ts'
 export async function readyRecordsOfDemo(): Promise<string> {
   const fixtures = { ...(await readFixtures('demo')), ready: undefined }
   const now = Date.parse(START)
-  const { store } = await builtState(fixtures, startAt(now), workspaceService, assumptions)
+  const { store } = await builtState(fixtures, startAt(now), workspaceService)
   const rowsOf = (name: string) => [...store.rows(name).values()]
   const generated = (name: string) => Number(fixtures.generate[name] ?? 0)
   const lists = (rows: (name: string) => readonly object[]): string =>

@@ -5,7 +5,7 @@ import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { SnapshotFiles } from '../../src/adapters/storage/snapshots.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { Snapshots } from '../../src/core/sandboxes/snapshots.ts'
-import { folder, sandboxOptions, startingState, testAssumptions, testService } from './disk-emulator.ts'
+import { folder, sandboxOptions, startingState, testService } from './disk-emulator.ts'
 
 /** A sandbox in memory whose snapshots are files. */
 export interface SnapshotEmulator {
@@ -32,7 +32,7 @@ export async function shelved(
   const snapshotStore = new SnapshotFiles({
     directory,
     sandbox: 'w1',
-    context: { service: testService, assumptions: testAssumptions, strict: false },
+    context: { service: testService, strict: false },
     onNotice: (notice) => notices.push(notice),
     ...(files === undefined ? {} : { files }),
   })

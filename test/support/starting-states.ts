@@ -8,7 +8,6 @@ import { CLOCK, type Document, SANDBOX_TABLE, toDocument } from '../../src/core/
 import type { ClockRow } from '../../src/core/time/clock.ts'
 import { type InternalOptions, openEmulator } from '../../src/emulator/emulator.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { assumptions } from '../../src/service/index.ts'
 import { START } from './base-state.ts'
 import { startAt } from './built-state.ts'
 
@@ -28,7 +27,7 @@ export async function build(source: string | JsonObject, options: BuildOptions =
   const { seed = 1, clock = START, settings = {} } = options
   const now = Date.parse(clock)
   const start = startAt(now, { seed, settings })
-  return buildStartingState(await readFixtures(source), start, workspaceService, assumptions)
+  return buildStartingState(await readFixtures(source), start, workspaceService)
 }
 
 /** The issues of an invalid starting state; empty if it is valid. */

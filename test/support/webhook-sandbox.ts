@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { Send } from '../../src/adapters/webhooks/send.ts'
 import { Slots, WebhookSender, type WebhookSenderOptions } from '../../src/adapters/webhooks/sender.ts'
-import { AssumptionCatalog } from '../../src/core/assumptions.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { WebhookType } from '../../src/core/operation.ts'
@@ -15,7 +14,7 @@ import { type AttemptResult, publish } from '../../src/core/webhooks/delivery.ts
 import type { WebhookRequest } from '../../src/core/webhooks/message.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
-import { serviceFaults } from '../../src/emulator/service.ts'
+import { serviceFacts } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which these sandboxes start, with a frozen clock. */
@@ -29,8 +28,7 @@ export const webhookTypes: readonly WebhookType[] = [
 ]
 
 const resource = webhooksResource(webhookTypes)
-const joined = service([resource], serviceFaults)
-const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [] : [resource.assumptions])
+const joined = service([resource], serviceFacts)
 
 export interface OutboxEmulatorOptions {
   readonly settings?: JsonObject
@@ -70,7 +68,6 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
       ...sandboxDefaults,
       service: joined,
       hooks: faultHooks,
-      assumptions,
       host: options.host ?? (() => START),
       onDefect: (error) => void defects.push(error),
     },
@@ -109,7 +106,7 @@ export async function startingState({
   deliveries = [],
 }: OutboxEmulatorOptions): Promise<SandboxState> {
   const collections = { webhooks, webhook_deliveries: deliveries }
-  return builtState({ collections }, startAt(START, { settings }), joined, assumptions)
+  return builtState({ collections }, startAt(START, { settings }), joined)
 }
 
 /** One request that a fake receiver has not responded to yet. */

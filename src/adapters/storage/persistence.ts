@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LowSync } from 'lowdb'
-import type { AssumptionCatalog } from '../../core/assumptions.ts'
 import { type Sandbox, wakesAt } from '../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../core/service.ts'
 import type { Document } from '../../core/state/state.ts'
@@ -61,9 +60,9 @@ export class Persistence {
   }
 
   /** Reads the state from the files; undefined when there is none. Throws `StartStopped`, and then nothing has changed. */
-  load(service: Service, assumptions: AssumptionCatalog, strict: boolean): LoadedState | undefined {
+  load(service: Service, strict: boolean): LoadedState | undefined {
     const { discardJournal = false } = this.#options
-    this.#recovered = recover(this.#files, this.file, { service, assumptions, strict }, discardJournal)
+    this.#recovered = recover(this.#files, this.file, { service, strict }, discardJournal)
     return this.#recovered.loaded
   }
 

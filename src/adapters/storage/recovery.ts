@@ -1,4 +1,3 @@
-import type { AssumptionCatalog } from '../../core/assumptions.ts'
 import type { Service } from '../../core/service.ts'
 import { changedRow, type LoggedCommit } from '../../core/state/commit.ts'
 import { checkDocument } from '../../core/state/document.ts'
@@ -26,7 +25,6 @@ import { issuesError, parseState, UnusableState } from './state-file.ts'
 /** The rules that the state of a sandbox is checked against. */
 export interface LoadContext {
   readonly service: Service
-  readonly assumptions: AssumptionCatalog
   readonly strict: boolean
 }
 
@@ -149,7 +147,7 @@ function load(
   path: string,
   bytes: Buffer,
   continued: Continuation | undefined,
-  { service, assumptions, strict }: LoadContext,
+  { service, strict }: LoadContext,
 ): LoadedState {
   const { commits } = continued ?? { commits: [] }
   try {
@@ -159,7 +157,7 @@ function load(
     const last =
       continued === undefined ? document : { ...(document as Document), revision: continued.revision }
     const whole = isWhole ? last : replayed(path, last as Document, commits, service)
-    const checked = checkDocument(whole, service, assumptions, strict)
+    const checked = checkDocument(whole, service, strict)
     if ('issues' in checked) throw issuesError(path, isWhole ? text : undefined, checked.issues)
     return { state: checked.state, floor: floorAfter(commits.map(({ commit }) => commit)) }
   } catch (error) {

@@ -149,7 +149,7 @@ export class SnapshotFiles implements SnapshotStorage {
   }
 
   #load(path: string, stat: FileStat): Known | undefined {
-    const { service, assumptions, strict } = this.#options.context
+    const { service, strict } = this.#options.context
     const unusable = (problem: string): Known => ({
       stat,
       facts: { saved_at: null, revision: null, records: null, problem },
@@ -158,7 +158,7 @@ export class SnapshotFiles implements SnapshotStorage {
       const bytes = this.#files.read(path)
       if (bytes === undefined) return undefined
       const { document, text } = parseState(path, bytes)
-      const checked = checkDocument(document, service, assumptions, strict)
+      const checked = checkDocument(document, service, strict)
       if ('issues' in checked) throw issuesError(path, text, checked.issues)
       return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
     } catch (error) {

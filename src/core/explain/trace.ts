@@ -234,7 +234,7 @@ function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
 }
 
 function assumptionsOf(
-  { assumptions }: Sandbox,
+  { service: { assumptions } }: Sandbox,
   { assumed, mentioned, settings }: LogEntry,
 ): ShapeOf<typeof assumptionTrace>[] {
   const offered = [...assumptions.settings.values()]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../test/support/base-state.ts'
 import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
-import { serviceFaults } from '../../emulator/service.ts'
+import { serviceFacts } from '../../emulator/service.ts'
 import { Refusal } from '../errors.ts'
 import type { Scope } from '../operation.ts'
 import type { Resource } from '../service.ts'
@@ -30,7 +30,7 @@ const resource: Resource = {
   collections: [],
 }
 
-const all = service([resource], { ...serviceFaults, presets })
+const all = service([resource], { ...serviceFacts, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
 
 /** A book without rules, and functions that arm drafts in it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../../test/support/fault-book.ts'
-import { serviceFaults, workspaceService } from '../../emulator/service.ts'
+import { serviceFacts, workspaceService } from '../../emulator/service.ts'
 import { auth } from './auth.ts'
 import type { Action, Phase } from './primitive.ts'
 import { type FaultRule, phaseOf } from './rule.ts'
@@ -45,6 +45,6 @@ test('a primitive that does nothing does not compile', () => {
 })
 
 test('every primitive has a name that no other has', () => {
-  const names = serviceFaults.primitives.map(({ name }) => name)
+  const names = serviceFacts.primitives.map(({ name }) => name)
   expect(names).toEqual([...new Set(names)])
 })

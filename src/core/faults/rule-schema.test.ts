@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { serviceFaults } from '../../emulator/service.ts'
+import { serviceFacts } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import { operation } from '../operation.ts'
 import { type Resource, service } from '../service.ts'
@@ -68,7 +68,7 @@ const resource: Resource = {
   ],
 }
 
-const all = service([resource], { ...serviceFaults, presets })
+const all = service([resource], { ...serviceFacts, presets })
 const settings = new Settings()
 
 function problems(raw: unknown): [string, string][] {
@@ -291,8 +291,8 @@ test('the schemas can be converted to JSON Schema', () => {
 })
 
 test('the parameters of an action have no schema until a rule has the action', () => {
-  const primitives = serviceFaults.primitives.map((each) => ({ ...each, schema: vi.fn(each.schema) }))
-  const watched = service([resource], { ...serviceFaults, primitives: primitives as AnyPrimitive[], presets })
+  const primitives = serviceFacts.primitives.map((each) => ({ ...each, schema: vi.fn(each.schema) }))
+  const watched = service([resource], { ...serviceFacts, primitives: primitives as AnyPrimitive[], presets })
   const created = () =>
     primitives.filter(({ schema }) => schema.mock.calls.length > 0).map(({ name }) => name)
   checkDraft(doing({ respond: { status: 500 } }), watched, settings)

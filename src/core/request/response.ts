@@ -34,7 +34,7 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const found =
     exchange.refusal?.options.admission ?? exchange.window?.admission ?? noWindow(limit, sandbox.limiterNow())
   const own: (readonly [string, string])[] = []
-  const shown = sandbox.assumptions.shownOf(exchange.assumed)
+  const shown = sandbox.service.assumptions.shownOf(exchange.assumed)
   if (shown !== '') own.push(['X-Emulator-Assumed', shown])
   own.push(['X-Emulator-Request-Id', exchange.id], ['Date', httpDate(exchange.now)])
   const { admission, headers } =

@@ -35,7 +35,9 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   } else exchange.body = read(exchange, input.body, '', bodyOf(call.operation, call.body), found)
   for (const { pointer, detail } of found) {
     if (detail !== REQUIRED) continue
-    const flag = sandbox.assumptions.settings.get(`required.${call.operation.name}.${pointer.slice(1)}`)
+    const flag = sandbox.service.assumptions.settings.get(
+      `required.${call.operation.name}.${pointer.slice(1)}`,
+    )
     exchange.note('U015', ...(flag === undefined ? [] : [flag]))
   }
   refuseInvalid(found)

@@ -34,7 +34,7 @@ export function change<T>(
  */
 export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject {
   const values = withSecrets(given, sandbox.settings.overrides)
-  refuseInvalid(sandbox.assumptions.check(values))
+  refuseInvalid(sandbox.service.assumptions.check(values))
   refuseInvalid(newNames(sandbox, values))
   // Records that were valid under the old settings may be invalid under the new ones.
   checkedState(sandbox, { ...sandbox.document(), settings: values })
@@ -52,7 +52,7 @@ function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
 
 /** The state in a document for a sandbox. Refuses the whole document with every issue. */
 export function checkedState(sandbox: Sandbox, document: unknown): SandboxState {
-  const checked = checkDocument(document, sandbox.service, sandbox.assumptions, sandbox.options.strict)
+  const checked = checkDocument(document, sandbox.service, sandbox.options.strict)
   refuseInvalid('issues' in checked ? checked.issues : [])
   return (checked as { readonly state: SandboxState }).state // without a state there are issues, refused above
 }

@@ -1,4 +1,4 @@
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { limitClock, limitOverrides, limitsEnforced } from '../core-assumptions.ts'
 import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
@@ -36,7 +36,6 @@ import { type Delivery, deliveries } from '../webhooks/records.ts'
 export interface SandboxOptions {
   readonly name: string
   readonly service: Service
-  readonly assumptions: AssumptionCatalog
   /** An unknown key acts as the sandbox's first key of its kind. */
   readonly anyKey: boolean
   /** Whether rate limits refuse; the headers are sent in either case. */
@@ -86,7 +85,6 @@ export class Sandbox {
   readonly options: SandboxOptions
   readonly name: string
   readonly service: Service
-  readonly assumptions: AssumptionCatalog
   readonly store: Store
   readonly limiter = new RateLimiter()
   readonly log = new RequestLog()
@@ -127,7 +125,6 @@ export class Sandbox {
     this.options = options
     this.name = options.name
     this.service = options.service
-    this.assumptions = options.assumptions
     this.store = Store.from(start.store)
     this.contentRevision = this.store.revision
     this.limiter.load(start.limits)

@@ -1,11 +1,10 @@
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
 import { isObject, type Json, type JsonObject, pointer, same, valueAt } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import type { Service } from '../service.ts'
 import { checkDocument } from '../state/document.ts'
 import { FAILED_EVENTS, SANDBOX_TABLE, SETTINGS, type SettingsRow } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -15,7 +14,7 @@ import type { FailedEvent } from '../time/scheduler.ts'
 import { removeCalls } from './hooks.ts'
 import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
-import { addStepIssues } from './step-actions.ts'
+import { acceptSteps } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
@@ -57,9 +56,9 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
     const detail = 'is after the last instant that the clock supports'
     issues.push({ pointer: pointer('timeline', index, 'at'), detail })
   }
-  addStepIssues(issues, scenario, service, settings)
+  const timeline = acceptSteps(scenario.timeline, service, settings, issues)
   refuseInvalid(issues)
-  return { scenario, settings, values, changed, faults, stubs }
+  return { scenario: { ...scenario, timeline }, settings, values, changed, faults, stubs }
 }
 
 /** A transaction under the settings that will be in force after its commit. */
@@ -100,7 +99,7 @@ export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): vo
   const checked = checkScenario(sandbox, scenario, Date.parse(active.started_at))
   const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
   const { tx } = scope
-  const { generation, timeline, on } = scenario
+  const { generation, timeline, on } = checked.scenario
   if (generation !== active.generation) sandbox.recording.cannotRepeat(SWAPPED)
   putSettings(tx, checked.values)
   const faults = swapRules(sandbox, scope, active, checked.faults)
@@ -182,12 +181,12 @@ function putSettings(tx: Transaction, values: JsonObject): void {
 function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   const { values } = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
   if (values === sandbox.settings.overrides) return
-  const { service, assumptions, options } = sandbox
+  const { service, options } = sandbox
   const collections = Object.fromEntries(
     [...service.collections.keys()].map((name) => [name, [...tx.rows(name)]]),
   )
   const merged = { ...sandbox.document(), settings: values, collections }
-  const checked = checkDocument(merged, service, assumptions, options.strict)
+  const checked = checkDocument(merged, service, options.strict)
   if (!('issues' in checked)) return
   const [first] = checked.issues
   refuse('conflict', {
@@ -205,7 +204,7 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
 function settingsWith(
   scenario: ScenarioDefinition,
   chosen: JsonObject,
-  { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
+  { service }: Pick<Sandbox, 'service'>,
   issues: IssueList,
 ) {
   const given = new Map(
@@ -222,7 +221,7 @@ function settingsWith(
     given.set(key, { value: over(chosen, key, value), at: pointer(member) })
   }
   const values: JsonObject = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
-  for (const issue of assumptions.check({ ...chosen, ...values })) {
+  for (const issue of service.assumptions.check({ ...chosen, ...values })) {
     const key = [...given.keys()].find((each) => `${issue.pointer}/`.startsWith(`${pointer(each)}/`))
     if (key === undefined) continue
     const { at = '' } = given.get(key) ?? {}

@@ -10,30 +10,39 @@ import { parsed, zodIssues } from '../zod-issues.ts'
 import type { ScenarioStep } from './row.ts'
 
 /** Checks an action of a step. Issues have pointers into the action. */
-export function checkStepAction(raw: unknown, service: Service, settings: Settings): Issue[] {
-  const { error, data } = parsed(stepAction(service, settings), raw)
-  if (error !== undefined) return zodIssues(error, '')
-  const { state } = data
-  if (state === undefined) return []
-  const inside = [...requestIssues(state), ...checkInsertRows(state, service, settings)]
-  return inside.map((issue) => ({ ...issue, pointer: `/state${issue.pointer}` }))
-}
-
-/** Adds the issues of all actions of a timeline. @param at the place of the scenario, as a JSON Pointer */
-export function addStepIssues(
-  issues: IssueList,
-  { timeline }: { readonly timeline: readonly ScenarioStep[] },
+export function checkStepAction(
+  raw: unknown,
   service: Service,
   settings: Settings,
+): { readonly action: StepAction } | { readonly issues: readonly Issue[] } {
+  const { error, data } = parsed(stepAction(service, settings), raw)
+  if (error !== undefined) return { issues: zodIssues(error, '') }
+  const { state } = data
+  if (state === undefined) return { action: data }
+  const inside = [...requestIssues(state), ...checkInsertRows(state, service, settings)]
+  if (inside.length === 0) return { action: data }
+  return { issues: inside.map((issue) => ({ ...issue, pointer: `/state${issue.pointer}` })) }
+}
+
+/** The steps of a timeline with their checked actions. Adds the issues. @param at the place of the scenario, as a JSON Pointer */
+export function acceptSteps(
+  timeline: readonly ScenarioStep[],
+  service: Service,
+  settings: Settings,
+  issues: IssueList,
   at = '',
-): void {
-  for (const [index, step] of timeline.entries()) {
-    for (const [number, action] of (step.do === 'function' ? [] : step.do).entries()) {
-      if (issues.isFull) return
-      const place = at + pointer('timeline', index, 'do', number)
-      issues.addAll(checkStepAction(action, service, settings), place)
-    }
-  }
+): ScenarioStep[] {
+  return timeline.map((step, index) => {
+    if (step.do === 'function') return step
+    const actions = step.do.map((action, number) => {
+      if (issues.isFull) return action
+      const checked = checkStepAction(action, service, settings)
+      if ('action' in checked) return checked.action
+      issues.addAll(checked.issues, at + pointer('timeline', index, 'do', number))
+      return action
+    })
+    return { ...step, do: actions }
+  })
 }
 
 /** What a step of a timeline can do, as data: an object with exactly one of these fields. */

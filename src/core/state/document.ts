@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { counter, schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import { idempotencyRecord } from '../request/idempotency.ts'
 import { scenarioCall } from '../scenarios/row.ts'
-import { addStepIssues } from '../scenarios/step-actions.ts'
+import { acceptSteps } from '../scenarios/step-actions.ts'
 import { stub } from '../scenarios/stub.ts'
 import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
@@ -43,12 +43,7 @@ export type CheckedDocument =
  * call it, so all of them accept the same documents. Returns all issues at once.
  * A record that is invalid only because it refers to an invalid record is not reported.
  */
-export function checkDocument(
-  raw: unknown,
-  service: Service,
-  assumptions: AssumptionCatalog,
-  strict: boolean,
-): CheckedDocument {
+export function checkDocument(raw: unknown, service: Service, strict: boolean): CheckedDocument {
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
   const { data: facts, error } = parsed(documentFacts, raw)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
@@ -58,7 +53,7 @@ export function checkDocument(
     detail: `is not part of a state document.${didYouMean(key, known)}`,
   }))
   const values = objectAt(raw.settings, '/settings', issues)
-  const wrong = assumptions.check(values)
+  const wrong = service.assumptions.check(values)
   issues.addAll(wrong, '/settings')
   const lists = acceptLists(raw, service, issues)
   // The schemas of records depend on the settings, so nothing else can be checked.
@@ -69,7 +64,11 @@ export function checkDocument(
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
   const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
   // Steps are not checked again when they run, so invalid ones are refused here.
-  if (facts?.scenario) addStepIssues(issues, facts.scenario, service, settings, '/scenario')
+  const active = facts?.scenario
+  const scenario = active && {
+    ...active,
+    timeline: acceptSteps(active.timeline, service, settings, issues, '/scenario'),
+  }
   // Records that were not checked would be missing for the rules between records.
   if (issues.isFull) return { issues }
   if (facts === undefined || issues.length > 0) {
@@ -88,6 +87,7 @@ export function checkDocument(
   const counters = { ...facts.counters, events }
   const document = {
     ...facts,
+    ...(scenario && { scenario }),
     ...lists,
     ...rules,
     counters,

@@ -148,9 +148,7 @@ async function build(
     host: sandbox.options.host,
   }
   const fixtures = { collections, generate }
-  const built = await buildStartingState(fixtures, start, sandbox.service, sandbox.assumptions).catch(
-    refuseGenerator,
-  )
+  const built = await buildStartingState(fixtures, start, sandbox.service).catch(refuseGenerator)
   refuseInvalid('issues' in built ? built.issues.map((issue) => explained(issue, joined)) : [])
   return (built as { readonly state: SandboxState }).state.store // without a state there are issues, refused above
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { serviceFaults } from '../../emulator/service.ts'
+import { serviceFacts } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import type { Resource } from '../service.ts'
 import { service } from '../service.ts'
@@ -22,7 +22,7 @@ const locks = collection({
 })
 
 const resource: Resource = { name: 'boxes', operations: [], collections: [boxes, locks] }
-const shop = service([resource], serviceFaults)
+const shop = service([resource], serviceFacts)
 
 function check(insert_rows: unknown) {
   return checkInsertRows({ insert_rows }, shop, new Settings()).map(({ pointer }) => pointer)

@@ -1,4 +1,4 @@
-import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { Settings } from '../assumptions.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
 import { loaded } from '../load.ts'
@@ -75,15 +75,10 @@ export const MAX_GENERATED = 1_000_000
  * Builds the state that a sandbox starts from. Timestamps may be written relative to the start (`"-30d"`). Generated
  * records come after the given ones and may refer to them. The same seed, fixtures and start give the same state.
  */
-export async function buildStartingState(
-  fixtures: Fixtures,
-  start: Start,
-  service: Service,
-  assumptions: AssumptionCatalog,
-): Promise<Built> {
+export async function buildStartingState(fixtures: Fixtures, start: Start, service: Service): Promise<Built> {
   const issues = checkNames(fixtures, service)
   const stubs = acceptStubs(fixtures.stubs ?? [], service, issues)
-  issues.addAll(assumptions.check(start.settings), '/settings')
+  issues.addAll(service.assumptions.check(start.settings), '/settings')
   if (issues.length > 0) return { issues }
   const settings = new Settings(start.settings, start.strict)
   const shipped = fixtures.ready?.()

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import { event, START } from '../../../test/support/clockwork.ts'
-import { serviceFaults } from '../../emulator/service.ts'
-import { AssumptionCatalog } from '../assumptions.ts'
-import { coreAssumptions } from '../core-items.ts'
+import { serviceFacts } from '../../emulator/service.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { EventHandler } from '../operation.ts'
 import { change } from '../sandboxes/change.ts'
@@ -55,16 +53,15 @@ async function house({ mostEvents = 100 } = {}) {
     collections: [],
     events: [open, look, script, refused, odd],
   }
-  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
+  const all = service([resource], serviceFacts)
   const host = () => START
   const start = { seed: 1, now: START, rate: 0, skip_on_poll: false, settings: {}, strict: false, host }
-  const built = await buildStartingState({ collections: {}, generate: {} }, start, all, assumptions)
+  const built = await buildStartingState({ collections: {}, generate: {} }, start, all)
   if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
   const onDefect = (error: unknown) => defects.push(error)
   const options = {
     ...sandboxDefaults,
     service: all,
-    assumptions,
     host,
     mostEvents,
     onDefect,

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { seal } from '../../core/secrets.ts'
 import { buildStartingState } from '../../core/state/starting-state.ts'
 import { workspaceService } from '../../emulator/service.ts'
-import { assumptions } from '../index.ts'
 import { eventTriggers } from './schema.ts'
 
 const start = {
@@ -31,7 +30,7 @@ async function generated(settings = {}) {
     ],
   }
   const fixtures = { collections, generate: counts }
-  const built = await buildStartingState(fixtures, { ...start, settings }, workspaceService, assumptions)
+  const built = await buildStartingState(fixtures, { ...start, settings }, workspaceService)
   if ('issues' in built) throw new Error(JSON.stringify(built.issues))
   return built.state.store
 }

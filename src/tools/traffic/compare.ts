@@ -25,8 +25,9 @@ export interface Comparison {
 /** Compares traffic with the contract under the settings of a sandbox, and finds settings with which they agree. */
 export function compareTraffic(
   { exchanges, unrouted }: Traffic,
-  { service, assumptions, settings }: Pick<Sandbox, 'service' | 'assumptions' | 'settings'>,
+  { service, settings }: Pick<Sandbox, 'service' | 'settings'>,
 ): Comparison {
+  const { assumptions } = service
   const arrows = new Set<Arrow>()
   const others: readonly Difference[] = [
     ...unrouted.map((place) => [place, 'the emulator has no such operation'] as const),

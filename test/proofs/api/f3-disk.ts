@@ -6,7 +6,6 @@ import { Persistence } from '../../../src/adapters/storage/persistence.ts'
 import { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import { later } from '../../../src/core/time/realtime.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
-import { assumptions } from '../../../src/service/index.ts'
 import type { Real, Step } from './f3-commands.ts'
 import type { Model } from './f3-model.ts'
 import type { Origin } from './f3-sandbox.ts'
@@ -75,7 +74,7 @@ export class DiskReal implements Real {
         if (level !== 'info') problems.push(message)
       },
     })
-    const loaded = persistence.load(workspaceService, assumptions, false)
+    const loaded = persistence.load(workspaceService, false)
     this.sandbox = new Sandbox(this.origin.options, loaded?.state ?? this.origin.start, loaded?.floor)
     persistence.attach(this.sandbox)
     this.#persistence = persistence

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../../src/core/sandboxes/sandbox.ts'
 import type { SandboxState } from '../../../src/core/state/state.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
-import { assumptions } from '../../../src/service/index.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 import { builtState, startAt } from '../../support/built-state.ts'
 
@@ -28,7 +27,7 @@ export async function originOf(
   for (const [name, records] of Object.entries(extra))
     Object.assign(collections, { [name]: [...(baseCollections[name] ?? []), ...records] })
   const host = () => now
-  const start = await builtState({ collections }, startAt(now, { settings }), workspaceService, assumptions)
+  const start = await builtState({ collections }, startAt(now, { settings }), workspaceService)
   const onDefect = (error: unknown): never => {
     throw error
   }
@@ -36,7 +35,6 @@ export async function originOf(
     ...sandboxDefaults,
     service: workspaceService,
     hooks: faultHooks,
-    assumptions,
     enforceLimits: false,
     host,
     onDefect,

@@ -6,7 +6,6 @@ import { Chance } from '../../../src/core/random.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
 import { outputsOf } from '../../../src/json-schema/outputs.ts'
 import { guardJson } from '../../../src/server/http/json-body.ts'
-import { assumptions } from '../../../src/service/index.ts'
 import { builtState, startAt } from '../../support/built-state.ts'
 import { below, type Figure, type Proof, type Scale } from '../proof.ts'
 import { timing } from '../timing.ts'
@@ -57,7 +56,7 @@ async function records(count: number): Promise<number> {
   const generate = { users: count, memberships: count, conversations: count, messages: count }
   const fixtures = await readFixtures({ ...EMPTY, generate })
   const start = startAt(NOW)
-  return costOf(() => builtState(fixtures, start, workspaceService, assumptions))
+  return costOf(() => builtState(fixtures, start, workspaceService))
 }
 
 async function run(scale: Scale): Promise<readonly Figure[]> {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { assumptions } from '../../../src/service/index.ts'
+import { workspaceService } from '../../../src/emulator/service.ts'
 import { aBatch, batchEmulator, pointersOf, refusedProblem } from '../../support/batches.ts'
+
+const { assumptions } = workspaceService
 
 const models = [
   { id: 'native-only', clouds: ['cloud_a'] },

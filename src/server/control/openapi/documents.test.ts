@@ -3,12 +3,12 @@ import { library } from '../../../../test/support/library.ts'
 import { Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { service } from '../../../core/service.ts'
-import { serviceFaults } from '../../../emulator/service.ts'
+import { serviceFacts } from '../../../emulator/service.ts'
 import { controlRoutes } from '../routes/index.ts'
 import { controlDocument } from './control.ts'
 import { workspaceDocument } from './workspace.ts'
 
-const emulated = service([library], serviceFaults)
+const emulated = service([library], serviceFacts)
 const contract = { title: 'Library', version: '1' }
 const host = { version: '1.0.0', contract, token: undefined }
 

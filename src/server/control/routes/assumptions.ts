@@ -85,8 +85,8 @@ function assumptionsOf(sandbox: Sandbox): AssumptionView[] {
   for (const { assumed, mentioned } of sandbox.log.entries()) {
     for (const id of [...assumed, ...mentioned]) used.set(id, (used.get(id) ?? 0) + 1)
   }
-  const settings = [...sandbox.assumptions.settings.values()]
-  return [...sandbox.assumptions.items.values()].map((item) => ({
+  const settings = [...sandbox.service.assumptions.settings.values()]
+  return [...sandbox.service.assumptions.items.values()].map((item) => ({
     ...item,
     settings: settings.filter((each) => each.item === item.id).map((each) => settingOf(sandbox, each)),
     used: used.get(item.id) ?? 0,
@@ -100,7 +100,7 @@ function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
   return { key, description, default: setting.default, value, schema }
 }
 
-function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
+function settingsOf({ settings, service: { assumptions } }: Sandbox): SettingsView {
   const values = [...assumptions.settings.values()].map(
     (each) => [each.key, withoutSecret(settings.get(each))] as const,
   )
@@ -113,7 +113,7 @@ function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
 }
 
 // An unknown key is kept, also with null, so that the check of the settings refuses it by name.
-function changed({ settings, assumptions }: Sandbox, changes: JsonObject): JsonObject {
+function changed({ settings, service: { assumptions } }: Sandbox, changes: JsonObject): JsonObject {
   const values = new Map(Object.entries(settings.overrides as JsonObject))
   for (const [key, value] of Object.entries(changes)) {
     if (value === null && assumptions.settings.has(key)) values.delete(key)

@@ -108,7 +108,7 @@ export const sandboxRoutes = [
     input: () => ({ body: newSandbox() }),
     output: sandboxView,
     handle: async ({ host, sandbox, body, controlUrl }) => {
-      const settings = sandbox.assumptions.check(body.settings ?? {})
+      const settings = sandbox.service.assumptions.check(body.settings ?? {})
       refuseInvalid([
         ...clashes(body),
         ...foreignExtends(body.fixtures, '/fixtures'),

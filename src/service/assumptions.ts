@@ -1,4 +1,4 @@
-import { type Assumptions, inLog, inResponse, unnamedItem } from './assumptions.ts'
+import { type Assumptions, inLog, inResponse, unnamedItem } from '../core/assumptions.ts'
 import {
   bodyLimit,
   compareBodies,
@@ -13,7 +13,7 @@ import {
   policySyntax,
   successStatus,
   unknownFields,
-} from './core-assumptions.ts'
+} from '../core/core-assumptions.ts'
 import {
   deprecatedStatusCode,
   detailErrors,
@@ -22,8 +22,8 @@ import {
   problemErrors,
   rateLimitReason,
   statusSettings,
-} from './errors.ts'
-import { servicePrefix, teamspaceHeader, userPrefix } from './request/auth.ts'
+} from '../core/errors.ts'
+import { servicePrefix, teamspaceHeader, userPrefix } from '../core/request/auth.ts'
 import {
   badCursor,
   bothCursors,
@@ -31,10 +31,10 @@ import {
   deletedCursor,
   hasMoreBefore,
   listOrder,
-} from './request/pagination.ts'
+} from '../core/request/pagination.ts'
 
-/** The assumptions of core, where the specification is silent. Resources declare the rest next to their code. */
-export const coreAssumptions: Assumptions = {
+/** The assumptions about all resources, where the specification is silent. Resources declare the rest next to their code. */
+export const generalAssumptions: Assumptions = {
   items: [
     inLog(
       'U012',
