@@ -146,22 +146,22 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_909,
+  adapters: 4_931,
   cli: 3_118,
-  client: 1_905,
+  client: 1_908,
   core: 19_179,
   dashboard: 8_572,
-  emulator: 1_777,
+  emulator: 1_779,
   endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,
   'server/control': 5_141,
   'server/http': 4_263,
-  service: 8_491,
+  service: 8_790,
   src: 715,
   terminal: 2_219,
   testing: 1_116,
-  tools: 2_920,
+  tools: 2_921,
   'tools/certify': 922,
 }
 

@@ -2,8 +2,8 @@ import type { LimitOverride } from '../core/core-assumptions.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../core/scenarios/source.ts'
 import type { Stub, StubDraft } from '../core/scenarios/stub.ts'
 import type { InboxMessage } from '../core/webhooks/inbox.ts'
-import type { Delivery, WebhookChange, WebhookDraft } from '../core/webhooks/records.ts'
-import type { WebhookView } from '../core/webhooks/resource.ts'
+import type { Delivery, SecretRotation, WebhookChange, WebhookDraft } from '../core/webhooks/records.ts'
+import type { RotatedWebhook, WebhookView } from '../core/webhooks/resource.ts'
 import type { Removed } from '../server/control/route.ts'
 import type { AssumptionView, SettingsView } from '../server/control/routes/assumptions.ts'
 import type { EndpointView } from '../server/control/routes/endpoints.ts'
@@ -109,6 +109,9 @@ export function webhooksOver(ask: CallControl) {
     /** Changes the receiver, the types or the secret of a subscription. Deliveries that exist keep their receiver. */
     change: (id: string, change: WebhookChange): Promise<WebhookView> =>
       ask('PATCH /webhooks/{id}', { params: { id }, body: change }),
+    /** Gives a subscription a new secret, under the setting `webhooks.scheme: standard`. The one before signs, too, for the overlap. */
+    rotate: (id: string, rotation: SecretRotation = {}): Promise<RotatedWebhook> =>
+      ask('POST /webhooks/{id}/rotate', { params: { id }, body: rotation }),
     /** Removes a subscription. Its waiting deliveries are not sent. */
     delete: async (id: string): Promise<void> =>
       void (await ask('DELETE /webhooks/{id}', { params: { id } })),

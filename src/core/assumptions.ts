@@ -34,8 +34,8 @@ export interface Setting<T> {
   readonly schema: () => z.ZodType<T>
   readonly default: NoInfer<T>
   readonly strict?: NoInfer<T>
-  /** Key of a setting that must not have the same value. */
-  readonly unlike?: string
+  /** The problem of a value beside the values of other settings; undefined if it has none. */
+  readonly clash?: (value: NoInfer<T>, settingOf: (key: string) => unknown) => string | undefined
   /** The value under which the emulator would respond as in an exchange; undefined if the exchange does not show it. */
   readonly observe?: (exchange: RecordedExchange) => NoInfer<T> | undefined
 }
@@ -151,12 +151,12 @@ export class AssumptionCatalog {
     return issues
   }
 
-  // Reported at each given key of the pair: the other key may have its default.
-  #clash({ key, unlike }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
-    if (unlike === undefined) return []
-    const other = Object.hasOwn(values, unlike) ? values[unlike] : this.settings.get(unlike)?.default
-    if (values[key] !== other) return []
-    return [{ pointer: pointer(key), detail: `must not have the same value as ${unlike}` }]
+  // Reported at each given key: the other ones may have their defaults.
+  #clash({ key, clash }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
+    const settingOf = (name: string) =>
+      Object.hasOwn(values, name) ? values[name] : this.settings.get(name)?.default
+    const detail = clash?.(settingOf(key), settingOf)
+    return detail === undefined ? [] : [{ pointer: pointer(key), detail }]
   }
 }
 

@@ -46,9 +46,9 @@ export function sender(targets: Targets): Send {
 }
 
 /** The response to an attempt. `error` is null when it is complete or longer than {@link MAX_READ}. */
-type Answer = Pick<AttemptResult, 'status' | 'error'>
+type Answer = Pick<AttemptResult, 'status' | 'error' | 'retry_after'>
 
-function judged({ status, error }: Answer, timedOut: number | undefined): AttemptResult {
+function judged({ status, error, ...wait }: Answer, timedOut: number | undefined): AttemptResult {
   if (error !== null && timedOut !== undefined) {
     const what = status === null ? 'no response' : 'no complete response'
     return { outcome: 'timeout', status, error: `${what} within ${formatDuration(timedOut)}` }
@@ -56,7 +56,7 @@ function judged({ status, error }: Answer, timedOut: number | undefined): Attemp
   if (error !== null || status === null) return { outcome: 'failed', status, error: error ?? 'no response' }
   if (status >= 200 && status < 300) return { outcome: 'delivered', status, error: null }
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
-  return { outcome: 'failed', status, error: `responded with ${status}${redirect}` }
+  return { outcome: 'failed', status, error: `responded with ${status}${redirect}`, ...wait }
 }
 
 /** Sends one request and reads its response. If the connection breaks, resolves with the error and any status received. */
@@ -67,8 +67,9 @@ function exchange(
 ): Promise<Answer> {
   return new Promise((resolve) => {
     let status: number | null = null
+    let wait: Pick<Answer, 'retry_after'> = {}
     // Only the first of these calls counts, because a broken connection emits several events.
-    const end = (error: string | null): void => resolve({ status, error })
+    const end = (error: string | null): void => resolve({ status, error, ...wait })
     const { url, host, port } = target
     const options: RequestOptions = {
       method: 'POST',
@@ -84,6 +85,7 @@ function exchange(
     const request = url.protocol === 'https:' ? httpsRequest(options) : httpRequest(options)
     request.on('response', (response) => {
       status = response.statusCode ?? null
+      wait = waitOf(response)
       read(response, end, () => request.destroy())
     })
     request.on('error', (error) => end(inWords(error)))
@@ -91,6 +93,21 @@ function exchange(
     request.end(body)
   })
 }
+
+/** Statuses with which a receiver may say when it can be asked again. */
+const BUSY = [429, 502, 503, 504]
+
+/** How long a receiver asks to wait: `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3). */
+function waitOf({ statusCode = 0, headers }: IncomingMessage): Pick<Answer, 'retry_after'> {
+  const { 'retry-after': after = '', date = '' } = headers
+  if (!BUSY.includes(statusCode)) return {}
+  // The clock of the receiver counts, which is in the same response.
+  const seconds = /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - Date.parse(date)) / 1000
+  return Number.isFinite(seconds) && seconds > 0 ? { retry_after: Math.min(seconds, MAX_WAIT) * 1000 } : {}
+}
+
+/** Seconds of 366 days. */
+const MAX_WAIT = 31_622_400
 
 function read(response: IncomingMessage, end: (error: string | null) => void, cut: () => void): void {
   let bytes = 0

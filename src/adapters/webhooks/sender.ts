@@ -12,13 +12,14 @@ import {
   endAttempt,
   interrupt,
   release,
+  secretsAt,
   subscriptionOf,
 } from '../../core/webhooks/delivery.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
-import { receivedOf, webhookRequest } from '../../core/webhooks/message.ts'
+import { receivedOf, type Signing, webhookRequest } from '../../core/webhooks/message.ts'
 import { DueDeliveries } from '../../core/webhooks/queue.ts'
-import { type Delivery, deliveries } from '../../core/webhooks/records.ts'
-import { deliveryTimeout, inboxStatus } from '../../core/webhooks/settings.ts'
+import { type Delivery, deliveries, isStandardSecret, STANDARD_SECRET } from '../../core/webhooks/records.ts'
+import { deliveryTimeout, inboxStatus, scheme } from '../../core/webhooks/settings.ts'
 import type { Send } from './send.ts'
 
 /** Maximum attempts of one sandbox without a recorded outcome. One slow receiver delays the outcomes of at most this many. */
@@ -165,8 +166,9 @@ export class WebhookSender implements PendingWork {
     const waiting = this.#flights.findIndex(({ outcome }) => outcome === undefined)
     const ended = waiting === -1 ? this.#flights : this.#flights.slice(0, waiting)
     const outcomes = ended.map((flight) => {
-      const { outcome = 'failed', status = null, error = null } = flight.outcome ?? {}
-      return { attempt: attemptId(flight), outcome, status, error }
+      const { outcome = 'failed', status = null, error = null, retry_after } = flight.outcome ?? {}
+      const wait = retry_after === undefined ? {} : { retry_after }
+      return { attempt: attemptId(flight), outcome, status, error, ...wait }
     })
     if (outcomes.length > 0) this.#sandbox.recording.add({ outcomes })
     for (;;) {
@@ -210,19 +212,18 @@ export class WebhookSender implements PendingWork {
       abort: new AbortController(),
     }
     this.#flights.push(flight)
-    const { settings, recording } = this.#sandbox
-    const secret = subscription?.secret ?? null
-    recording.add({ attempt: attemptId(flight), sent: () => webhookRequest(delivery, secret, settings) })
-    void this.#fly(flight, () =>
-      subscription === undefined ? UNSUBSCRIBED : this.#attempt(flight, delivery, secret),
-    )
+    const { settings, recording, options } = this.#sandbox
+    const signing = { settings, host: options.host, secrets: secretsAt(subscription, scope.at) }
+    const refusal = refusalOf(subscription, signing)
+    recording.add({ attempt: attemptId(flight), sent: () => webhookRequest(delivery, signing) })
+    void this.#fly(flight, refusal ?? (() => this.#attempt(flight, delivery, signing)))
   }
 
-  async #fly(flight: Flight, attempt: () => Promise<AttemptResult> | AttemptResult): Promise<void> {
+  async #fly(flight: Flight, attempt: (() => Promise<AttemptResult>) | AttemptResult): Promise<void> {
     const { clock } = this.#sandbox
     const began = clock.elapsed
     const outcome = await Promise.resolve()
-      .then(attempt)
+      .then(typeof attempt === 'function' ? attempt : () => attempt)
       .catch((error): AttemptResult => {
         this.#sandbox.options.onDefect(error)
         return {
@@ -233,18 +234,18 @@ export class WebhookSender implements PendingWork {
       })
     flight.outcome = { ...outcome, ms: Math.max(0, Math.round(clock.elapsed - began)) }
     this.#slots.give()
-    this.#plan(outcome !== UNSUBSCRIBED)
+    this.#plan(typeof attempt === 'function')
   }
 
-  async #attempt(flight: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
+  async #attempt(flight: Flight, delivery: Delivery, signing: Signing): Promise<AttemptResult> {
     const { settings, clock } = this.#sandbox
-    const message = webhookRequest(delivery, secret, settings)
+    const message = webhookRequest(delivery, signing)
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
     const attempt = attemptId(flight)
     const bounds = { timeout, signal: flight.abort.signal, inboxStatus: settings.get(inboxStatus), attempt }
     const result = await this.#send(message, bounds)
     if (message.url !== INBOX_URL) return result
-    return { ...result, received: receivedOf(message, secret, { settings, now: clock.now }) }
+    return { ...result, received: receivedOf(message, clock.now, signing) }
   }
 
   // The attempts of the replaced state are aborted, and their outcomes are ignored.
@@ -268,10 +269,17 @@ function attemptId({ id, attempt }: Flight): string {
   return `${id}/${attempt}`
 }
 
-const UNSUBSCRIBED: AttemptResult = {
-  outcome: 'refused',
-  status: null,
-  error: 'the subscription was removed before the webhook was sent',
+/** The outcome of an attempt that is not made. */
+function refusalOf(
+  subscription: ReturnType<typeof subscriptionOf>,
+  { settings, secrets }: Signing,
+): AttemptResult | undefined {
+  const refused = (error: string) => ({ outcome: 'refused', status: null, error }) as const
+  if (subscription === undefined) return refused('the subscription was removed before the webhook was sent')
+  const { disabled_at: since } = subscription
+  if (since !== undefined) return refused(`the subscription is disabled since ${since}`)
+  if (settings.get(scheme) !== 'standard' || secrets.every(isStandardSecret)) return undefined
+  return refused(`the secret of the subscription ${STANDARD_SECRET}`)
 }
 
 /** The event in the result of an advance for the latest attempt of a delivery. @param at virtual instant */

@@ -72,6 +72,7 @@ const recordedInput = () => {
     outcome: z.enum(['delivered', 'failed', 'timeout', 'refused']),
     status: z.int().nullable(),
     error: z.string().nullable(),
+    retry_after: z.number().exactOptional(),
   })
   return z.union([
     /** A connection opened while there were fault rules, which may act on it. */
@@ -240,8 +241,8 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
   return { ...times, ...secrets.inside(rest) }
 }
 
-// It depends on the secret.
-const SIGNATURE = /\b[0-9a-f]{64}$/gm
+// It depends on the secret, and with the setting webhooks.timestamp on the real time.
+const SIGNATURE = /\b[0-9a-f]{64}$|(?<=^webhook-(?:signature|timestamp): ).*$/gim
 
 // Real instants, durations, and how far functions are, differ each time; scripts are in another folder.
 function withoutRealTime(name: string, value: unknown): unknown {

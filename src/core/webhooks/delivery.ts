@@ -15,9 +15,10 @@ import {
   deliveries,
   deliveryLifecycle,
   type InboxReceipt,
+  type Webhook,
   webhooks,
 } from './records.ts'
-import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
+import { envelope, fixedSubscriptions, retrySchedule, scheme } from './settings.ts'
 
 const RETRY = 'webhook.retry'
 const RELEASE = 'webhook.release'
@@ -39,6 +40,8 @@ export interface AttemptResult {
   readonly outcome: Exclude<AttemptOutcome, 'interrupted'>
   readonly status: number | null
   readonly error: string | null
+  /** How long a receiver asks to wait, in milliseconds; absent when it does not. */
+  readonly retry_after?: number
   /** The request in the built-in inbox; absent for other receivers. */
   readonly received?: InboxReceipt
 }
@@ -50,8 +53,8 @@ export interface AttemptResult {
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): readonly Delivery[] {
   const published: Delivery[] = []
-  for (const { id: webhook_id, url, events } of subscriptionsOf(scope)) {
-    if (events !== null && !events.includes(type)) continue
+  for (const { id: webhook_id, url, events, disabled_at } of subscriptionsOf(scope)) {
+    if (disabled_at !== undefined || (events !== null && !events.includes(type))) continue
     const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? { copies: 1, faults: null }
     const id = scope.newId()
     const data = body()
@@ -95,11 +98,22 @@ function removeOldest(tx: Transaction): void {
 const OVER: ReadonlySet<DeliveryStatus> = new Set(['delivered', 'failed', 'dropped'])
 
 /** Every subscription. Those from settings are last, and have no id. */
-export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>) {
+export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>): readonly Subscription[] {
   const fixed = settings
     .get(fixedSubscriptions)
     .map(({ url, events = null, secret = null }) => ({ id: null, url, events, secret, created_at: null }))
   return [...tx.in(webhooks), ...fixed]
+}
+
+type Subscription = Omit<Webhook, 'id' | 'created_at'> & {
+  readonly [Key in 'id' | 'created_at']: string | null
+}
+
+/** The secrets that sign for a subscription at an instant, the newest first. */
+export function secretsAt(subscription: Subscription | undefined, at: string): readonly string[] {
+  const { secret = null, previous = [] } = subscription ?? {}
+  const valid = previous.filter(({ expires_at }) => Date.parse(expires_at) > Date.parse(at))
+  return [...(secret === null ? [] : [secret]), ...valid.map((each) => each.secret)]
 }
 
 /** The subscription that a delivery belongs to; undefined if it was removed. */
@@ -130,25 +144,33 @@ export function endAttempt(
   scope: Scope,
   id: string,
   attempt: number,
-  { outcome, status, error, received }: AttemptResult,
+  { outcome, status, error, retry_after, received }: AttemptResult,
 ): Delivery | undefined {
   const delivery = scope.tx.in(deliveries).get(id)
   if (delivery?.status !== 'sending' || delivery.attempts.length !== attempt) return undefined
   const result = { outcome, status, error, ...(received !== undefined && { received }) }
   const attempts = ended(delivery.attempts, result)
-  return put(scope, { ...delivery, attempts, ...after(scope, delivery, outcome) })
+  const isStandard = scope.settings.get(scheme) === 'standard'
+  const isGone = isStandard && status === 410
+  const subscription = isGone ? subscriptionOf(scope, delivery) : undefined
+  const { id: webhook } = subscription ?? {}
+  if (typeof webhook === 'string')
+    scope.tx.in(webhooks).put({ ...scope.tx.in(webhooks).require(webhook), disabled_at: scope.at })
+  const least = isStandard ? (retry_after ?? 0) : 0
+  return put(scope, { ...delivery, attempts, ...after(scope, delivery, isGone ? 'refused' : outcome, least) })
 }
 
 function after(
   scope: Scope,
   { status, retries, faults }: Delivery,
   outcome: AttemptOutcome,
+  least: number,
 ): Partial<Delivery> {
   if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
   // A refused target is not tried again: a later attempt would be refused, too.
   const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
   const delay = outcome === 'refused' ? undefined : schedule[retries]
-  const due = delay === undefined ? undefined : scope.now + (parseDuration(delay) ?? 0)
+  const due = delay === undefined ? undefined : scope.now + Math.max(least, parseDuration(delay) ?? 0)
   if (due === undefined || due > END_OF_TIME) return { status: deliveryLifecycle.move(status, 'fail') }
   return due === scope.now
     ? { status: deliveryLifecycle.move(status, 'repeat'), retries: retries + 1 }
@@ -185,7 +207,14 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
         'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} responds when it is known.',
     })
   }
-  if (subscriptionOf(scope, delivery) === undefined) {
+  const subscription = subscriptionOf(scope, delivery)
+  if (subscription?.disabled_at !== undefined) {
+    refuse('conflict', {
+      detail: `The subscription is disabled since ${subscription.disabled_at}.`,
+      mitigation: 'Enable it: change its field disabled to false.',
+    })
+  }
+  if (subscription === undefined) {
     refuse('conflict', {
       detail: 'The subscription of the delivery no longer exists.',
       mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
@@ -212,8 +241,8 @@ export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
     caused_by: cause,
     created_at: at,
   }
-  const secret = subscriptionOf(scope, delivery)?.secret ?? null
-  const received = receivedOf(webhookRequest(copy, secret, settings), secret, { settings, now })
+  const signing = { settings, host: () => now, secrets: secretsAt(subscriptionOf(scope, delivery), at) }
+  const received = receivedOf(webhookRequest(copy, signing), now, signing)
   return tx.in(deliveries).insert({ ...copy, attempts: copy.attempts.map((each) => ({ ...each, received })) })
 }
 

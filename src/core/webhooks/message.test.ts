@@ -13,9 +13,15 @@ async function delivery(body: object = { name: 'Grüße 🎉' }) {
   return change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
 }
 
+const signing = (settings: object = {}, ...secrets: readonly string[]) => ({
+  settings: new Settings({ ...settings }),
+  secrets,
+  host: () => 0,
+})
+
 test('a webhook contains the object as JSON, its type, the id of its delivery and the number of the attempt', async () => {
   const sent = await delivery()
-  const { url, headers, body } = webhookRequest(sent, null, new Settings())
+  const { url, headers, body } = webhookRequest(sent, signing())
   expect(url).toBe('http://127.0.0.1:9000/hook')
   expect(JSON.parse(body.toString('utf8'))).toEqual({ name: 'Grüße 🎉' })
   expect(headers).toEqual({
@@ -30,10 +36,8 @@ test('a webhook contains the object as JSON, its type, the id of its delivery an
 
 test('the signature is the HMAC-SHA256 of the exact bytes', async () => {
   const sent = await delivery()
-  const settings = new Settings({
-    'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'sha256=' },
-  })
-  const { headers, body } = webhookRequest(sent, null, settings)
+  const settings = { 'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'sha256=' } }
+  const { headers, body } = webhookRequest(sent, signing(settings))
   const expected = createHmac('sha256', 'general').update(body).digest('hex')
   expect(headers['X-Sign']).toBe(`sha256=${expected}`)
   // RFC 4231, test case 2.
@@ -44,25 +48,21 @@ test('the signature is the HMAC-SHA256 of the exact bytes', async () => {
 
 test('the secret of a subscription takes precedence over that of the settings, and signs without it, too', async () => {
   const sent = await delivery()
-  const settings = new Settings({ 'webhooks.signature': { header: 'X-Sign', secret: 'general' } })
-  const own = webhookRequest(sent, 'own', settings)
+  const settings = { 'webhooks.signature': { header: 'X-Sign', secret: 'general' } }
+  const own = webhookRequest(sent, signing(settings, 'own'))
   expect(own.headers['X-Sign']).toBe(sign(own.body, 'own'))
-  const alone = webhookRequest(sent, 'own', new Settings())
+  const alone = webhookRequest(sent, signing({}, 'own'))
   expect(alone.headers['X-Emulator-Signature']).toBe(sign(alone.body, 'own'))
 })
 
 test('the header of the type has the name that a setting gives it', async () => {
-  const { headers } = webhookRequest(
-    await delivery(),
-    null,
-    new Settings({ 'webhooks.event_header': 'X-Type' }),
-  )
+  const { headers } = webhookRequest(await delivery(), signing({ 'webhooks.event_header': 'X-Type' }))
   expect([headers['X-Type'], headers['X-Emulator-Event']]).toEqual(['thing.made', undefined])
 })
 
 test('X4 keys with a meaning in JavaScript are sent unchanged', async () => {
   const body = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":0}') as object
-  expect(webhookRequest(await delivery(body), null, new Settings()).body.toString()).toBe(
+  expect(webhookRequest(await delivery(body), signing()).body.toString()).toBe(
     '{"__proto__":{"x":1},"constructor":"c","":0}',
   )
 })
@@ -74,8 +74,7 @@ async function faulted(
 ) {
   return webhookRequest(
     { ...(await delivery(body)), faults: { rules: ['r'], ...faults } },
-    secret,
-    new Settings(settings),
+    signing(settings, ...(secret === null ? [] : [secret])),
   )
 }
 

@@ -36,6 +36,9 @@ export type DeliveryStatus = (typeof deliveryLifecycle.arrows)[number]['from' | 
 export const webhooks: TableOf<Webhook> = { name: 'webhooks', label: 'webhook subscription' }
 export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label: 'webhook delivery' }
 
+/** The longest virtual time from one attempt to deliver a webhook to the next. */
+export const MAX_DELAY = '366d'
+
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
 function receiverUrl(): z.ZodType<string, string> {
   return text(2048)
@@ -102,9 +105,33 @@ export const subscriptionChange = (webhookTypes: readonly NamedWebhookType[]) =>
     url: receiverUrl().exactOptional(),
     events: wantedEvents(webhookTypes).nullable().exactOptional(),
     secret: signingSecret().nullable().exactOptional(),
+    /** False enables a subscription that a receiver has disabled with 410. */
+    disabled: z.boolean().exactOptional(),
   })
 
 export type WebhookChange = ShapeOf<typeof subscriptionChange>
+
+/** A new secret of a subscription. */
+export const secretRotation = () =>
+  z.strictObject({
+    /** Default: a new one of 32 bytes. */
+    secret: signingSecret().exactOptional(),
+    /** Virtual duration for which the secret of before signs, too; at most 366d. */
+    overlap: durationUpTo(MAX_DELAY).default('24h'),
+  })
+
+export type SecretRotation = z.input<ReturnType<typeof secretRotation>>
+
+/** The form of a secret by Standard Webhooks: `whsec_` and the base64 of the key. */
+export function isStandardSecret(secret: string): boolean {
+  return (
+    /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret) && secret.length > 6
+  )
+}
+
+/** Ends a sentence about a secret of another form. */
+export const STANDARD_SECRET =
+  'must be whsec_ and base64, such as whsec_c2VjcmV0IG9mIDI0IGJ5dGVzIQ==, because the setting webhooks.scheme is standard'
 
 /** A receiver of webhooks, as a record. */
 export const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
@@ -115,6 +142,13 @@ export const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
     events: wantedEvents(webhookTypes).nullable().default(null),
     /** Signs webhooks, so it is stored itself and not as a digest. The control interface does not show it. */
     secret: signingSecret().nullable().default(null),
+    /** Earlier secrets that sign, too, until they expire. */
+    previous: z
+      .array(z.strictObject({ id: nonEmptyText(), secret: signingSecret(), expires_at: timestamp() }))
+      .readonly()
+      .exactOptional(),
+    /** Nothing is sent to it since this instant; absent while it is enabled. */
+    disabled_at: timestamp().exactOptional(),
     created_at: timestamp(),
   })
 
@@ -152,9 +186,6 @@ const attemptRecord = z.strictObject({
   /** Only for the built-in inbox. */
   received: receivedRecord.exactOptional(),
 })
-
-/** The longest virtual time from one attempt to deliver a webhook to the next. */
-export const MAX_DELAY = '366d'
 
 /** The effects of fault rules on a delivery, until it ends. An absent field has no effect. */
 const faultsRecord = () =>

@@ -1,9 +1,11 @@
 import * as z from 'zod'
-import { refuseInvalid } from '../errors.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Scope, type WebhookType } from '../operation.ts'
 import type { Resource } from '../service.ts'
 import { collection } from '../state/collection.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, parseDuration } from '../time/instant.ts'
 import { armDelivery, deliveryEvents, redeliver, sendToInbox, subscriptionsOf } from './delivery.ts'
 import { INBOX_URL, inboxMessage, inboxOf } from './inbox.ts'
 import {
@@ -11,13 +13,16 @@ import {
   deliveries,
   deliveryFields,
   deliveryRecord,
+  isStandardSecret,
   newSubscription,
+  STANDARD_SECRET,
+  secretRotation,
   subscriptionChange,
   type Webhook,
   webhookRecord,
   webhooks,
 } from './records.ts'
-import { webhookAssumptions } from './settings.ts'
+import { scheme, signature, webhookAssumptions } from './settings.ts'
 
 /**
  * The resource for webhook subscriptions and deliveries. The emulated API has no endpoint for either (U046); the control
@@ -64,10 +69,19 @@ const webhookView = () =>
     /** The subscribed types; null for all. */
     events: z.array(z.string()).nullable(),
     has_secret: z.boolean(),
+    /** The instant until which an earlier secret signs, too; absent when there is none. */
+    rotates_until: z.string().exactOptional(),
+    /** Nothing is sent to it since this instant; absent while it is enabled. */
+    disabled_at: z.string().exactOptional(),
     created_at: z.string().nullable(),
   })
 
 export type WebhookView = ShapeOf<typeof webhookView>
+
+/** A subscription with its new secret, which no other response contains. */
+const rotated = () => webhookView().extend({ secret: z.string() })
+
+export type RotatedWebhook = ShapeOf<typeof rotated>
 
 const removal = () => z.strictObject({ deleted: z.int() })
 
@@ -80,7 +94,7 @@ export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
       path: '/webhooks',
       summary: 'List the webhook subscriptions; those from settings are last and have no id',
       output: () => listOf(webhookView()),
-      handle: (scope) => list(subscriptionsOf(scope).map(shown)),
+      handle: (scope) => list(subscriptionsOf(scope).map((each) => shown(each, scope))),
     }),
     control({
       name: 'create',
@@ -90,10 +104,11 @@ export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
         'Subscribe a receiver, or the built-in inbox with inbox: true, to all webhooks or to some types; a secret signs them',
       input: () => ({ body: newSubscription(webhookTypes) }),
       output: webhookView,
-      handle: ({ tx, newId, at, receiverProblem }, { body }) => {
+      handle: (scope, { body }) => {
+        const { tx, newId, at } = scope
         const { url = INBOX_URL, events = null, secret = null } = body
-        requireAllowed(receiverProblem(url))
-        return shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at }))
+        requireUsable(scope, { url, secret })
+        return shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at }), scope)
       },
     }),
     control({
@@ -101,13 +116,43 @@ export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
       method: 'PATCH',
       path: '/webhooks/{id}',
       summary:
-        'Change the receiver, the types or the secret of a subscription; deliveries that exist keep their receiver',
+        'Change the receiver, the types or the secret of a subscription, or disable it; deliveries that exist keep their receiver',
       input: () => ({ body: subscriptionChange(webhookTypes) }),
       output: webhookView,
-      handle: ({ tx, receiverProblem }, { params: { id }, body }) => {
-        const changed = { ...tx.in(webhooks).require(id), ...body }
-        requireAllowed(receiverProblem(changed.url))
-        return shown(tx.in(webhooks).put(changed))
+      handle: (scope, { params: { id }, body: { disabled, ...body } }) => {
+        const { disabled_at, ...kept } = scope.tx.in(webhooks).require(id)
+        const since = disabled === undefined ? disabled_at : disabled ? (disabled_at ?? scope.at) : undefined
+        const changed = { ...kept, ...body, ...(since !== undefined && { disabled_at: since }) }
+        requireUsable(scope, { url: changed.url, secret: body.secret ?? null })
+        return shown(scope.tx.in(webhooks).put(changed), scope)
+      },
+    }),
+    control({
+      name: 'rotate',
+      method: 'POST',
+      path: '/webhooks/{id}/rotate',
+      summary:
+        'Give a subscription a new secret; the one before signs, too, until the overlap ends. Only under the setting webhooks.scheme: standard',
+      input: () => ({ body: secretRotation() }),
+      output: rotated,
+      handle: (scope, { params: { id }, body }) => {
+        const { tx, settings, now, newId } = scope
+        const webhook = tx.in(webhooks).require(id)
+        if (settings.get(scheme) !== 'standard')
+          refuse('conflict', {
+            detail:
+              'Only Standard Webhooks have several signatures, and the setting webhooks.scheme is emulator.',
+            mitigation: 'Set webhooks.scheme to standard, or change the secret of the subscription.',
+          })
+        const { secret = newSecret(scope), overlap } = body
+        requireUsable(scope, { secret })
+        const old = webhook.secret ?? settings.get(signature)?.secret
+        const valid = (webhook.previous ?? []).filter(({ expires_at }) => Date.parse(expires_at) > now)
+        const until = Math.min(END_OF_TIME, now + (parseDuration(overlap) ?? 0))
+        const expires_at = formatInstant(until)
+        const added = old === undefined || until === now ? [] : [{ id: newId(), secret: old, expires_at }]
+        const previous = [...added, ...valid]
+        return { ...shown(tx.in(webhooks).put({ ...webhook, secret, previous }), scope), secret }
       },
     }),
     control({
@@ -162,18 +207,31 @@ export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
     }),
   ] as const
 
-function requireAllowed(problem: string | undefined): void {
+function requireUsable(
+  { receiverProblem, settings }: Scope,
+  { url, secret }: { readonly url?: string; readonly secret: string | null },
+): void {
+  const problem = url === undefined ? undefined : receiverProblem(url)
   if (problem !== undefined) refuseInvalid([{ pointer: '/url', detail: problem }])
+  const isUsable = secret === null || settings.get(scheme) !== 'standard' || isStandardSecret(secret)
+  if (!isUsable) refuseInvalid([{ pointer: '/secret', detail: STANDARD_SECRET }])
 }
 
-function shown({
-  id,
-  url,
-  events,
-  secret,
-  created_at,
-}: ReturnType<typeof subscriptionsOf>[number]): WebhookView {
-  return { id, url, events, has_secret: secret !== null, created_at }
+/** A secret of 32 bytes. */
+function newSecret({ chance, newId }: Scope): string {
+  const draws = chance('webhook-secret', newId())
+  return `whsec_${Buffer.from(Array.from({ length: 32 }, () => draws.next() * 256)).toString('base64')}`
+}
+
+function shown(subscription: ReturnType<typeof subscriptionsOf>[number], { now }: Scope): WebhookView {
+  const { id, url, events, secret, previous = [], disabled_at, created_at } = subscription
+  const until = previous.reduce((last, { expires_at }) => Math.max(last, Date.parse(expires_at)), 0)
+  return {
+    ...{ id, url, events, has_secret: secret !== null },
+    ...(until > now && { rotates_until: formatInstant(until) }),
+    ...(disabled_at !== undefined && { disabled_at }),
+    created_at,
+  }
 }
 
 function remove({ tx }: Scope, removed: readonly Webhook[]) {

@@ -3,10 +3,44 @@ import { type Assumptions, choice, setting, unnamedItem } from '../assumptions.t
 import { duration, durationUpTo, intBetween } from '../fields.ts'
 import type { WebhookType } from '../operation.ts'
 import { parseDuration } from '../time/instant.ts'
-import { headerText, MAX_DELAY, signingSecret, subscriptionFields } from './records.ts'
+import {
+  headerText,
+  isStandardSecret,
+  MAX_DELAY,
+  STANDARD_SECRET,
+  signingSecret,
+  subscriptionFields,
+} from './records.ts'
 
 /** A subscription in the settings. */
 type FixedSubscription = z.output<ReturnType<typeof subscriptionFields>>
+
+/** `standard`: that of Standard Webhooks, with rotation of secrets, 410 and Retry-After of receivers. */
+export const scheme = choice({
+  key: 'webhooks.scheme',
+  item: 'U060',
+  description:
+    'Decides how webhooks are signed: as webhooks.signature says, or by Standard Webhooks, with the headers webhook-id, webhook-timestamp and webhook-signature.',
+  values: ['emulator', 'standard'],
+})
+
+export const signedTime = choice({
+  key: 'webhooks.timestamp',
+  item: 'U060',
+  description:
+    'Decides which time a signature contains: that of the virtual clock, or the real one, which a receiver of your own compares with its clock.',
+  values: ['virtual', 'real'],
+})
+
+/** The problem of secrets in the settings under Standard Webhooks. */
+function secretsClash(
+  secrets: readonly (string | undefined)[],
+  settingOf: (key: string) => unknown,
+): string | undefined {
+  if (settingOf(scheme.key) !== 'standard') return undefined
+  const isWrong = secrets.some((each) => each !== undefined && !isStandardSecret(each))
+  return isWrong ? `has a secret that ${STANDARD_SECRET}` : undefined
+}
 
 export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
   key: 'webhooks.subscriptions',
@@ -16,10 +50,15 @@ export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
   // Unchecked: `knownSubscriptions` has checked the value before it is read. Readers do not have the types of webhooks.
   schema: () => z.array(z.custom<FixedSubscription>()),
   default: [],
+  clash: (all, settingOf) =>
+    secretsClash(
+      all.map(({ secret }) => secret),
+      settingOf,
+    ),
 })
 
 const RESERVED =
-  /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|user-agent|x-emulator-delivery|x-emulator-delivery-attempt)$/i
+  /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|user-agent|x-emulator-delivery|x-emulator-delivery-attempt|webhook-(?:id|timestamp|signature))$/i
 
 const headerName = () =>
   z.string().refine((value) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value) && !RESERVED.test(value), {
@@ -67,6 +106,7 @@ export const signature = setting<Signature | null>({
     'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal. With "timestamp_header", that header contains Unix seconds, "SECONDS.BODY" is signed, and the inbox reports a webhook as too old beyond "tolerance" (default 5m).',
   schema: () => signatureFields().nullable(),
   default: null,
+  clash: (value, settingOf) => secretsClash([value?.secret], settingOf),
 })
 
 export const retrySchedule = setting<readonly string[]>({
@@ -114,6 +154,8 @@ export function webhookAssumptions(webhookTypes: readonly WebhookType[]): Assump
       ),
     ],
     settings: [
+      scheme,
+      signedTime,
       { ...fixedSubscriptions, schema: () => knownSubscriptions(webhookTypes) },
       eventHeader,
       envelope,

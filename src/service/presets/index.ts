@@ -98,7 +98,7 @@ const webhooks: readonly Preset[] = [
   webhook('webhook-dropped', 'A webhook is never delivered.', [{ deliver: { drop: true } }]),
   webhook(
     'webhook-stale-signature',
-    'The signature of a webhook is correct, but its timestamp is older than the tolerance. Without a timestamp_header in the setting webhooks.signature, the signature is wrong instead.',
+    'The signature of a webhook is correct, but its timestamp is older than the tolerance. A webhook that has no timestamp gets a wrong signature instead.',
     [{ deliver: { sign: 'old' } }],
   ),
   webhook(

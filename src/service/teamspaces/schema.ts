@@ -10,6 +10,10 @@ import { DAY } from '../../core/time/instant.ts'
 import { organizations } from '../organizations.ts'
 import { missing, recordedName, refersTo } from '../records.ts'
 
+/** Refuses the value of another setting. */
+const unlike = (key: string) => (value: string, settingOf: (key: string) => unknown) =>
+  value === settingOf(key) ? `must not have the same value as ${key}` : undefined
+
 export const cloudA = setting({
   key: 'names.cloud_a',
   item: 'U009',
@@ -17,7 +21,7 @@ export const cloudA = setting({
     'Decides how requests and responses name the first cloud provider; records always have cloud_a.',
   schema: nonEmptyText,
   default: 'cloud_a',
-  unlike: 'names.cloud_b',
+  clash: unlike('names.cloud_b'),
 })
 
 export const cloudB = setting({
@@ -27,7 +31,7 @@ export const cloudB = setting({
     'Decides how requests and responses name the second cloud provider, the default; records always have cloud_b.',
   schema: nonEmptyText,
   default: 'cloud_b',
-  unlike: 'names.cloud_a',
+  clash: unlike('names.cloud_a'),
   observe: ({ operation, sent, received }) =>
     operation === 'teamspaces.create' && valueAt(sent, '/cloud_provider') === undefined
       ? (valueAt(received, '/cloud_provider') as string | undefined)
