@@ -148,7 +148,7 @@ test('no file of src has more than 400 lines of code', () => {
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_931,
   cli: 3_118,
-  client: 1_908,
+  client: 1_925,
   core: 19_179,
   dashboard: 8_572,
   emulator: 1_779,

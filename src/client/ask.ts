@@ -2,8 +2,10 @@ import type * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { type Immutable, isObject } from '../core/json.ts'
 import type { Control, Input, Method, ParamsOf } from '../core/operation.ts'
+import { NAME_PATTERN } from '../core/sandboxes/name.ts'
 import type { webhookControls } from '../core/webhooks/resource.ts'
 import type { OwnRoute } from '../server/control/routes/index.ts'
+import type { SandboxDraft } from '../server/control/routes/sandboxes.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import { type ControlResponse, prefixOf, type Transport } from './transport.ts'
 
@@ -82,10 +84,25 @@ export function callControlOver<Table extends { readonly [K in keyof Table]: Cal
     const { params, query, body, signal, ifMatch } = (given ?? {}) as Untyped
     const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
-    const response = await transport({ route, params, query: present(query), body, ifMatch, sandbox, signal })
+    const about = sandboxIn(route, given as Untyped) ?? sandbox
+    const response = await transport({
+      ...{ route, params, query: present(query), body, ifMatch, signal },
+      sandbox: about,
+    })
     signal?.throwIfAborted()
     return outputOf(response, asked) as Table[typeof route]['output']
   }
+}
+
+/** The sandbox that a call creates, shows or deletes. It is in the path, too, so that a balancer of several emulators can route it. */
+function sandboxIn(route: string, { params, body }: Untyped = {}): string | undefined {
+  const { name, from_snapshot } = Object(
+    route === 'POST /sandboxes' ? body : undefined,
+  ) as Partial<SandboxDraft>
+  // A snapshot belongs to the sandbox of the call.
+  if (from_snapshot !== undefined) return undefined
+  const named = route.endsWith(' /sandboxes/{name}') ? params?.name : name
+  return named !== undefined && NAME_PATTERN.test(named) ? named : undefined
 }
 
 /** The input of any call, without its types. */

@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   mermaid: /^$/,
   // Generated from the clients of the gallery, whose repairs test/gallery runs.
   diff: /^$/,
+  nginx: /^$/,
   // Not run: a list of layers or of files.
   text: /^$/,
 }
