@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { packageVersion } from '../../src/adapters/package.ts'
 import type { RequestLog } from '../../src/core/log/request-log.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
@@ -34,8 +35,8 @@ test('the feed is an event stream with no-store, and its first event describes t
       now: NOON,
       rate: 0,
       revision: expect.any(Number),
-      version: '0.0.0-test',
-      started_at: '2026-03-01T00:00:00.000Z',
+      version: packageVersion(),
+      started_at: expect.any(String),
       types: ['request', 'event', 'delivery', 'transition', 'clock', 'schedule', 'scenario', 'sandbox'],
     },
   })
