@@ -83,7 +83,7 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
   key: 'limits.overrides',
   item: 'U063',
   description:
-    'Sets the operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
+    'Sets the operations with their own limit: [{"operation": name, "limit": requests, "window_s": seconds}].',
   schema: () => z.array(limitOverride),
   default: [],
   observe: ({ operation, status, headers }) => {

@@ -1,4 +1,5 @@
-import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
+import type { ErrorCode } from '../error-kinds.ts'
+import { type ErrorFormat, Refusal, refuse } from '../errors.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
 import { resultOf } from '../record/own-result.ts'
