@@ -164,6 +164,8 @@ export class AssumptionCatalog {
 export class Settings {
   readonly overrides: Readonly<Record<string, unknown>>
   readonly strict: boolean
+  /** Whether any setting is given. */
+  readonly isChosen: boolean
   /** A key for caches: equal for settings with the same values. */
   readonly text: string
   readonly #read = new Map<string, unknown>()
@@ -172,6 +174,7 @@ export class Settings {
   constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
     this.overrides = overrides
     this.strict = strict
+    this.isChosen = Object.keys(overrides).length > 0
     this.text = JSON.stringify([overrides, strict])
   }
 

@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { choice, setting } from './assumptions.ts'
 import { boolean, intBetween } from './fields.ts'
 import { isObject } from './json.ts'
-import { DEFAULT_LIMIT } from './request/rate-limiter.ts'
 import { SECOND } from './time/instant.ts'
+
+/** The default of the service: 200 requests in 60 seconds. Specifications / Rate limits. */
+export const DEFAULT_LIMIT = { limit: 200, window: 60 * SECOND }
 
 export const unknownFields = choice({
   key: 'unknown_fields',

@@ -42,7 +42,7 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   const wake = (): void => {
     armedFor = undefined
     // An advance runs the due events itself, and changes the clock at its end.
-    if (sandbox.running === 'advance') cancel = later(RETRY, wake)
+    if (sandbox.advances.running === 'advance') cancel = later(RETRY, wake)
     else {
       isWorking = true
       runBacklog(sandbox, { signal: stopped.signal, onBehind }).then(done, failed)
@@ -52,7 +52,7 @@ export function keepAwake(sandbox: Sandbox): Cancel {
     isWorking = false
     told = undefined
     // A closed sandbox runs no more events.
-    if (sandbox.closedReason === undefined) arm()
+    if (sandbox.listeners.closedReason === undefined) arm()
   }
   const failed = (error: unknown): void => {
     isWorking = false

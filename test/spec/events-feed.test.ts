@@ -105,7 +105,7 @@ test('attempts to deliver a webhook are reported as deliveries, not as events', 
   const { emulator, feed } = await followed('?types=event,delivery')
   const happened = { at: NOON, kind: 'webhook.delivered', ref: 'webhook_deliveries/d1', caused_by: 'test' }
   const webhook = { url: 'http://127.0.0.1:9/hook', attempt: 1, status: 200, ms: 3 }
-  emulator.sandbox.reportEvent({ ...happened, description: 'Attempt 1 succeeded.', webhook })
+  emulator.sandbox.listeners.event({ ...happened, description: 'Attempt 1 succeeded.', webhook })
   expect((await feed.next('delivery')).data).toMatchObject({ ...happened, webhook })
   expect(typesOf(feed)).toEqual(['hello', 'delivery'])
 })

@@ -133,7 +133,7 @@ export class FaultedRequest implements RequestHooks {
     return {
       actions,
       // The sender reports its own errors; the response does not depend on them.
-      hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
+      hold: waits ? async () => this.#sandbox.deliveries.whenIdle().catch(() => {}) : undefined,
       releases: this.#sandbox.faults.releasesOf(decision),
       report: (sent) => {
         decision.sent = sent

@@ -94,11 +94,11 @@ type Hear = (data: object) => void
 const sources = {
   request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
   event: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.onEvent((event) => {
+    sandbox.listeners.onEvent((event) => {
       if (event.webhook === undefined) tell(event)
     }),
   delivery: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.onEvent((event) => {
+    sandbox.listeners.onEvent((event) => {
       if (event.webhook !== undefined) tell(event)
     }),
   transition: ({ store }: Sandbox, tell: Hear) =>
@@ -120,7 +120,7 @@ const sources = {
   },
   scenario: (sandbox: Sandbox, tell: Hear) =>
     onRow(sandbox, SCENARIO, (row, at) => tell(scenarioOf(at, row as ScenarioRow | undefined))),
-  sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(sandboxOf(sandbox))),
+  sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.listeners.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 
 /** Calls back after each change of a fact of the sandbox. */

@@ -160,7 +160,7 @@ function problemOf(own: string, kind: ErrorKind, at: ErrorTarget): ProblemView {
 function operationsOf(sandbox: Sandbox): OperationView[] {
   return [...sandbox.service.operations.values()].map((operation) => {
     const { name, method, path, summary, section, errorFormat, contract } = operation
-    const { limit, window } = sandbox.limitOf(name)
+    const { limit, window } = sandbox.limits.of(name)
     const { success } = operation
     return {
       name,

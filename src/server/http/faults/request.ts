@@ -37,9 +37,8 @@ export function requestFaults(
   return { arm, receive, send }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
-  function arm(): Pick<Call, 'armed'> {
-    const armed = faultsOfHeader(sandbox, req.headers)
-    return armed === undefined ? {} : { armed }
+  function arm(): Call['armed'] {
+    return faultsOfHeader(sandbox, req.headers)
   }
 
   /**
