@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, type Json, pointer } from './json.ts'
-import { keeping } from './keeping.ts'
+import { memoize } from './memoize.ts'
 import { sentence } from './words.ts'
 import { parsed, zodIssues } from './zod-issues.ts'
 
@@ -109,7 +109,7 @@ export class AssumptionCatalog {
   readonly items: ReadonlyMap<string, Assumption>
   readonly settings: ReadonlyMap<string, Setting<unknown>>
   /** Values of the response header, by the assumptions in the order in which they were noted. */
-  readonly #shown = keeping((ids) =>
+  readonly #shown = memoize((ids) =>
     ids
       .split(',')
       .filter((id) => this.items.get(id)?.reportedIn === 'response')
@@ -200,7 +200,7 @@ const MAX_CHOICES = 16
  * A function that creates a value, such as a schema, once for all settings with the same values. zod compiles a schema at its
  * first use, which takes far longer than later uses.
  */
-export function oncePerSettings<Owner extends object, T>(
+export function memoizeBySettings<Owner extends object, T>(
   make: (owner: Owner, settings: Settings) => T,
 ): (owner: Owner, settings: Settings) => T {
   const made = new WeakMap<Owner, Map<string, T>>()

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
+import { memoizeBySettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
 import { successStatus, unknownFields } from './core-assumptions.ts'
 import type { ErrorCode } from './error-kinds.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
@@ -351,7 +351,7 @@ export function idOf(ref: string): string {
 }
 
 /** The input schemas of an operation under the settings in force. */
-export const inputOf = oncePerSettings(
+export const inputOf = memoizeBySettings(
   ({ input }: AnyOperation, settings): Input =>
     input?.(fieldKit(settings.get(unknownFields)), settings) ?? {},
 )

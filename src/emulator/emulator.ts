@@ -159,7 +159,7 @@ async function serve(
     onUnreadParameter: (description) => options.logger?.warn(description, { event: 'unread_parameter' }),
     closing: closing.signal,
     later: options.replay?.later,
-    accepts: options.replay?.accepts,
+    actsOnConnection: options.replay?.actsOnConnection,
   })
   const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
   const context: ControlHost = {

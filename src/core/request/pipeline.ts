@@ -130,7 +130,11 @@ export function respondUnrouted(
   refusal: Refusal | undefined,
 ): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
-  const exchange = exchangeOf(sandbox, { ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
+  const exchange = exchangeOf(sandbox, {
+    ...EMPTY_CALL,
+    ...known,
+    operation: { ...unroutedOperation, errorFormat },
+  })
   const ofRouting = OF_ROUTING.has(refusal?.code)
   try {
     if (refusal !== undefined) catchUp(sandbox, exchange)
@@ -149,7 +153,7 @@ const OF_ROUTING: ReadonlySet<ErrorCode | undefined> = new Set(['route_not_found
 
 const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
 
-const NOWHERE: AnyOperation = {
+const unroutedOperation: AnyOperation = {
   name: '',
   method: 'GET',
   path: '',

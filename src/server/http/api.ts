@@ -64,7 +64,7 @@ interface ApiOptions extends Waits {
   /** The refusal of a path without a route, if there may be a reason that its client cannot see. */
   readonly unrouted?: () => Refusal | undefined
   /** Whether fault rules act on a new connection; absent: on each. */
-  readonly accepts?: ((connection: string) => boolean) | undefined
+  readonly actsOnConnection?: ((connection: string) => boolean) | undefined
 }
 
 /**
@@ -88,7 +88,7 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       renderParserError: (problem, evidence, target) => api.responseTo(problem, evidence, target),
       refuse: (req, res, { code, status, detail }) =>
         void api.refuse(req, res, new Refusal(code, { detail, status })),
-      accepted: (socket, id) => api.accept(socket, id),
+      acceptConnection: (socket, id) => api.acceptConnection(socket, id),
     },
   )
 }
@@ -335,9 +335,9 @@ export class Api {
   }
 
   /** Applies the fault rules of the default sandbox to a new connection, before any byte of it is read. */
-  accept(socket: Socket, id: string): void {
+  acceptConnection(socket: Socket, id: string): void {
     const { faults, recording } = this.#default
-    if (faults.isEmpty || this.#options.accepts?.(id) === false) return
+    if (faults.isEmpty || this.#options.actsOnConnection?.(id) === false) return
     recording.begin()
     recording.add({ connection: id })
     acceptUnderFaults(socket, id, this.#default, this.#options)

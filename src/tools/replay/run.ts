@@ -100,7 +100,7 @@ class Replay {
             if (this.#returned.has(call)) resolve()
             else this.#returns.set(call, resolve)
           }),
-        accepts: (connection) => known.includes(connection),
+        actsOnConnection: (connection) => known.includes(connection),
         endpoints: endpoints === undefined ? this.#bundle.endpoints : undefined,
       },
     }

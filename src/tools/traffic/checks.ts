@@ -2,7 +2,7 @@ import * as z from 'zod'
 import {
   type AnySetting,
   type AssumptionCatalog,
-  oncePerSettings,
+  memoizeBySettings,
   type Settings,
 } from '../../core/assumptions.ts'
 import { type ErrorCode, errorKindOf } from '../../core/error-kinds.ts'
@@ -157,7 +157,7 @@ function problemsIn(place: string, schema: z.ZodType | undefined, value: Json | 
   return absent.map((at) => issueText(place, { pointer: at, detail: REQUIRED }))
 }
 
-const outputOf = oncePerSettings(({ output }: AnyOperation, settings) => output?.(settings))
+const outputOf = memoizeBySettings(({ output }: AnyOperation, settings) => output?.(settings))
 
 function* filledIn(data: unknown, value: Json, at = ''): Iterable<string> {
   if (typeof data !== 'object' || data === null) return

@@ -103,7 +103,7 @@ const sources = {
     }),
   transition: ({ store }: Sandbox, tell: Hear) =>
     store.onCommit((commit) => {
-      for (const change of commit.changes) tellTransition(change, commit, tell)
+      for (const change of commit.changes) sendTransition(change, commit, tell)
     }),
   clock: (sandbox: Sandbox, tell: Hear) =>
     onRow(sandbox, CLOCK, (row) => {
@@ -203,7 +203,7 @@ function requestOf({ id, at, method, path, operation, status, error }: LogEntry)
   return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
 }
 
-function tellTransition(change: Change, { at }: Commit, tell: Hear): void {
+function sendTransition(change: Change, { at }: Commit, tell: Hear): void {
   const { table, id } = change
   const transition = transitionOf(change)
   if (transition !== undefined && !table.startsWith('$')) tell({ ref: `${table}/${id}`, ...transition, at })
