@@ -36,7 +36,7 @@ type ValidateInvocation = Invocation<
 >
 
 /** A file and all its issues. */
-interface Verdict {
+interface FileCheck {
   readonly file: string
   /** Undefined when the file cannot be read. */
   readonly kind: Kind | undefined
@@ -64,23 +64,23 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const { args, options } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const under = { ...options, settings: settings && 'document' in settings ? settings.document : {} }
-  const alone: Verdict[] = []
+  const alone: FileCheck[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
     if (isInFolder(file, under.endpoints)) {
-      for (const verdict of await endpointVerdicts(file)) alone.push(verdict)
+      for (const check of await endpointChecks(file)) alone.push(check)
       continue
     }
-    const verdict = await verdictOn(file, under)
-    if (verdict === 'scenario') scenarios.push(file)
-    else alone.push(verdict)
+    const check = await checkOn(file, under)
+    if (check === 'scenario') scenarios.push(file)
+    else alone.push(check)
   }
   const found = scenarios.length === 0 ? alone : [...alone, ...(await scenarioVerdicts(scenarios, under))]
-  const verdicts = found.map((verdict) => ({ ...verdict, issues: byLocation(verdict.issues) }))
-  const hasIssues = verdicts.some(({ issues }) => issues.length > 0)
-  const isIncomplete = verdicts.some(({ traffic }) => traffic && 2 * traffic.without_body > traffic.compared)
+  const checks = found.map((check) => ({ ...check, issues: byLocation(check.issues) }))
+  const hasIssues = checks.some(({ issues }) => issues.length > 0)
+  const isIncomplete = checks.some(({ traffic }) => traffic && 2 * traffic.without_body > traffic.compared)
   const code = hasIssues ? FAILED : isIncomplete ? INCOMPLETE : OK
-  show(invocation, { valid: code === OK, files: verdicts }, verdicts.flatMap(linesOf))
+  show(invocation, { valid: code === OK, files: checks }, checks.flatMap(linesOf))
   return code
 }
 
@@ -101,7 +101,7 @@ function inUse({ options, given }: ValidateInvocation): string[] {
   return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : []), ...own]
 }
 
-function linesOf({ file, kind, issues, traffic, warnings = [] }: Verdict): Line[] {
+function linesOf({ file, kind, issues, traffic, warnings = [] }: FileCheck): Line[] {
   const { compared = 0, without_body = 0 } = traffic ?? {}
   const missing = `no body in ${without_body} of ${counted(compared, 'exchange')}: record them with their content`
   const result = without_body > 0 ? styled('yellow', missing) : styled('green', 'ok')
@@ -110,8 +110,8 @@ function linesOf({ file, kind, issues, traffic, warnings = [] }: Verdict): Line[
   return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
 }
 
-/** The verdict on one file. Scenarios are checked together, after the other files. */
-async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
+/** The check on one file. Scenarios are checked together, after the other files. */
+async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenario'> {
   const isScenario = isScenarioPath(file, under.scenarios)
   const isMissing = !existsSync(file)
   if (isMissing && (isScenario || file === under.scenarios)) {
@@ -166,19 +166,19 @@ async function inSandbox<T>(
   }
 }
 
-function scenarioVerdicts(sources: readonly string[], under: Under): Promise<readonly Verdict[]> {
+function scenarioVerdicts(sources: readonly string[], under: Under): Promise<readonly FileCheck[]> {
   return inSandbox(under, async (sandbox) => {
     const folders = sources.filter(isDirectory)
     const files = sources.filter((source) => !folders.includes(source))
-    const verdicts: Verdict[][] = []
+    const checks: FileCheck[][] = []
     for (const source of [...folders, ...(files.length === 0 ? [] : [files])]) {
       const found = await checkScenarios(source, sandbox)
       // Not an error: a team may have the directory before its first scenario.
       const isEmpty = found.length === 0 && typeof source === 'string'
       const empty = { file: String(source), kind: 'directory without scenarios', issues: [] } as const
-      verdicts.push(isEmpty ? [empty] : found.map(scenarioVerdict))
+      checks.push(isEmpty ? [empty] : found.map(scenarioCheck))
     }
-    return verdicts.flat()
+    return checks.flat()
   })
 }
 
@@ -188,18 +188,18 @@ function isInFolder(path: string, folder: string): boolean {
 }
 
 /** Reads files of endpoints as the start of an emulator does. */
-async function endpointVerdicts(source: string): Promise<Verdict[]> {
+async function endpointChecks(source: string): Promise<FileCheck[]> {
   const { readEndpoints } = await import('../endpoints/folder.ts')
   const files = isDirectory(source) ? await endpointFiles(source) : [resolve(source)]
   const read = await readEndpoints(files, workspaceService)
   return read.map(({ file, problems, warnings }) => ({
-    ...scenarioVerdict({ file, problems }),
+    ...scenarioCheck({ file, problems }),
     kind: 'endpoints',
     warnings: warnings.map(problemLine),
   }))
 }
 
-function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
+function scenarioCheck({ file, problems }: CheckedScenario): FileCheck {
   const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => ({
     ...{ file: shown(at), line, pointer, detail: message },
     ...(column !== undefined && { column }),

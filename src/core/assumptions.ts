@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, type Json, pointer } from './json.ts'
-import { keeping } from './keeping.ts'
+import { memoize } from './memoize.ts'
 import { sentence } from './words.ts'
 import { parsed, zodIssues } from './zod-issues.ts'
 
@@ -109,7 +109,7 @@ export class AssumptionCatalog {
   readonly items: ReadonlyMap<string, Assumption>
   readonly settings: ReadonlyMap<string, Setting<unknown>>
   /** Values of the response header, by the assumptions in the order in which they were noted. */
-  readonly #shown = keeping((ids) =>
+  readonly #shown = memoize((ids) =>
     ids
       .split(',')
       .filter((id) => this.items.get(id)?.reportedIn === 'response')
@@ -164,6 +164,8 @@ export class AssumptionCatalog {
 export class Settings {
   readonly overrides: Readonly<Record<string, unknown>>
   readonly strict: boolean
+  /** Whether any setting is given. */
+  readonly isChosen: boolean
   /** A key for caches: equal for settings with the same values. */
   readonly text: string
   readonly #read = new Map<string, unknown>()
@@ -172,6 +174,7 @@ export class Settings {
   constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
     this.overrides = overrides
     this.strict = strict
+    this.isChosen = Object.keys(overrides).length > 0
     this.text = JSON.stringify([overrides, strict])
   }
 
@@ -197,7 +200,7 @@ const MAX_CHOICES = 16
  * A function that creates a value, such as a schema, once for all settings with the same values. zod compiles a schema at its
  * first use, which takes far longer than later uses.
  */
-export function oncePerSettings<Owner extends object, T>(
+export function memoizeBySettings<Owner extends object, T>(
   make: (owner: Owner, settings: Settings) => T,
 ): (owner: Owner, settings: Settings) => T {
   const made = new WeakMap<Owner, Map<string, T>>()

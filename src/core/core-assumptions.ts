@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { choice, setting } from './assumptions.ts'
 import { boolean, intBetween } from './fields.ts'
 import { isObject } from './json.ts'
-import { DEFAULT_LIMIT } from './request/rate-limiter.ts'
 import { SECOND } from './time/instant.ts'
+
+/** The default of the service: 200 requests in 60 seconds. Specifications / Rate limits. */
+export const DEFAULT_LIMIT = { limit: 200, window: 60 * SECOND }
 
 export const unknownFields = choice({
   key: 'unknown_fields',
@@ -83,7 +85,7 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
   key: 'limits.overrides',
   item: 'U063',
   description:
-    'Sets the operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
+    'Sets the operations with their own limit: [{"operation": name, "limit": requests, "window_s": seconds}].',
   schema: () => z.array(limitOverride),
   default: [],
   observe: ({ operation, status, headers }) => {

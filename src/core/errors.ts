@@ -1,126 +1,13 @@
 import * as z from 'zod'
-import { type AnySetting, type Reliance, type Setting, type Settings, setting } from './assumptions.ts'
-import { boolean, intBetween, nonEmptyText } from './fields.ts'
+import { type AnySetting, type Reliance, type Settings, setting } from './assumptions.ts'
+import { type ErrorCode, errorKindOf, errorKinds } from './error-kinds.ts'
+import { boolean, nonEmptyText } from './fields.ts'
 import { isRemainder, problemCount } from './issue-list.ts'
 import { type Issue, isObject, type JsonObject, valueAt } from './json.ts'
 import type { Admission } from './request/rate-limiter.ts'
 
 /** The two error formats of the service: its standard body, and RFC 9457 problem details on batch endpoints. */
 export type ErrorFormat = 'standard' | 'problem'
-
-/** One entry of the catalog. */
-export interface ErrorKind {
-  readonly status: number | Setting<number>
-  readonly title: string
-  /** Whether the same request can succeed later. */
-  readonly retryable: boolean
-  /** How to fix the problem, when the advice is always the same. */
-  readonly mitigation?: string
-  /** True when the specification itself names this code. */
-  readonly documented?: boolean
-}
-
-function status(word: string, item: string, value: number, when: string): Setting<number> {
-  return setting({
-    key: `status.${word}`,
-    item,
-    description: `Sets the HTTP status of a response ${when}.`,
-    schema: () => intBetween(400, 599),
-    default: value,
-  })
-}
-
-/** The statuses that the specification does not show, each a setting. */
-export const statusSettings = {
-  validation: status('validation', 'U067', 400, 'to a request that breaks a rule of its fields'),
-  unauthenticated: status('unauthenticated', 'U068', 401, 'to a request without a known key'),
-  forbidden: status('forbidden', 'U071', 403, 'to a caller who lacks a permission'),
-  notFound: status('not_found', 'U023', 404, 'about an object that does not exist for the caller'),
-  conflict: status('conflict', 'U041', 409, 'to a request that the object is in the wrong state for'),
-  resultsNotReady: status('results_not_ready', 'U042', 409, 'to a read of results before they are ready'),
-  tooLarge: status('too_large', 'U067', 413, 'to a body over its limit'),
-  unsupportedMedia: status('unsupported_media', 'U072', 415, 'to a body that is not JSON'),
-  oauthPrincipal: status('oauth_principal', 'U033', 403, 'to a service key on the OAuth callback'),
-} as const
-
-/** Every error that the emulator can respond with: its machine-readable code, status, title and whether a retry can help. */
-export const catalog = {
-  validation_failed: { status: statusSettings.validation, title: 'Validation Failed', retryable: false },
-  malformed_json: { status: statusSettings.validation, title: 'Malformed JSON', retryable: false },
-  bad_request: { status: 400, title: 'Bad Request', retryable: false },
-  malformed_message_id: { status: 400, title: 'Malformed Message Id', retryable: false },
-  not_an_agent_message: { status: 400, title: 'Not An Agent Message', retryable: false },
-  root_conversation: { status: 400, title: 'Root Conversation', retryable: false },
-  unauthorized: {
-    status: statusSettings.unauthenticated,
-    title: 'Unauthorized',
-    retryable: false,
-    mitigation:
-      'Send "Authorization: Bearer <key>" with a key of this sandbox; the banner and the fixtures list them.',
-  },
-  forbidden: { status: statusSettings.forbidden, title: 'Forbidden', retryable: false },
-  mcp_oauth_requires_user_principal: {
-    status: statusSettings.oauthPrincipal,
-    title: 'User Principal Required',
-    retryable: false,
-    documented: true,
-    mitigation: 'Call this endpoint with a user-scoped key.',
-  },
-  not_found: { status: statusSettings.notFound, title: 'Not Found', retryable: false },
-  route_not_found: { status: 404, title: 'Route Not Found', retryable: false },
-  method_not_allowed: { status: 405, title: 'Method Not Allowed', retryable: false },
-  request_timeout: { status: 408, title: 'Request Timeout', retryable: true },
-  conflict: { status: statusSettings.conflict, title: 'Conflict', retryable: false },
-  results_not_ready: {
-    status: statusSettings.resultsNotReady,
-    title: 'Results Not Ready',
-    retryable: true,
-    mitigation: 'Poll until the status is terminal, or advance the virtual clock, then read the results.',
-  },
-  idempotency_key_reused: {
-    status: 409,
-    title: 'Idempotency Key Reused',
-    retryable: false,
-    mitigation: 'Send the first body again to replay its response, or a new key with another body.',
-  },
-  idempotency_key_in_use: {
-    status: 409,
-    title: 'Idempotency Key In Use',
-    retryable: true,
-    mitigation: 'Wait until the first request with the key has its response, then send this one again.',
-  },
-  precondition_failed: { status: 412, title: 'Precondition Failed', retryable: false },
-  results_gone: { status: 410, title: 'Results Gone', retryable: false },
-  payload_too_large: { status: statusSettings.tooLarge, title: 'Payload Too Large', retryable: false },
-  unsupported_media_type: {
-    status: statusSettings.unsupportedMedia,
-    title: 'Unsupported Media Type',
-    retryable: false,
-    mitigation: 'Send the body as JSON with "Content-Type: application/json".',
-  },
-  expectation_failed: { status: 417, title: 'Expectation Failed', retryable: false },
-  rate_limit_exceeded: {
-    status: 429,
-    title: 'Rate Limit Exceeded',
-    retryable: true,
-    documented: true,
-  },
-  header_fields_too_large: { status: 431, title: 'Request Header Fields Too Large', retryable: false },
-  internal_error: { status: 500, title: 'Internal Error', retryable: false },
-  emulator_contract_unspecified: { status: 501, title: 'Contract Unspecified', retryable: false },
-  bad_gateway: { status: 502, title: 'Bad Gateway', retryable: true },
-  service_unavailable: { status: 503, title: 'Service Unavailable', retryable: true },
-  gateway_timeout: { status: 504, title: 'Gateway Timeout', retryable: true },
-  storage_unavailable: {
-    status: 507,
-    title: 'Storage Unavailable',
-    retryable: true,
-    mitigation:
-      'Free disk space or fix the permissions of the data directory; writing then resumes automatically.',
-  },
-} as const satisfies Readonly<Record<string, ErrorKind>>
-
-export type ErrorCode = keyof typeof catalog
 
 /** The facts of a refusal, in addition to its catalog entry. */
 export interface RefusalOptions {
@@ -214,7 +101,7 @@ type ErrorFacts = ReturnType<typeof errorFacts>
 
 /** The status under the settings in force, and the assumptions that status and code rely on. */
 export function errorFacts(refusal: Refusal, settings: Settings) {
-  const kind: ErrorKind = catalog[refusal.code]
+  const kind = errorKindOf(refusal.code)
   const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])
   // A refusal with its own status does not rely on the setting.
@@ -236,28 +123,22 @@ export function bodyReliances({ code, options }: Refusal, errorFormat: ErrorForm
   return reads.map((setting) => [setting.item, setting])
 }
 
-type OwnCode = {
-  [Code in ErrorCode]: (typeof catalog)[Code] extends { documented: true } ? never : Code
-}[ErrorCode]
-
-const ownCodes = Object.keys(catalog).filter(
-  (code) => !('documented' in catalog[code as ErrorCode]),
-) as OwnCode[]
-
 /** The codes in responses for errors whose codes the specification does not contain. */
-export const errorCodes = setting<Readonly<Partial<Record<OwnCode, string>>>>({
+export const errorCodes = setting<Readonly<Record<string, string>>>({
   key: 'errors.codes',
   item: 'U067',
   description:
     'Sets other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
-  schema: () => z.partialRecord(z.enum(ownCodes), nonEmptyText()),
+  schema: () => {
+    const own = [...errorKinds].flatMap(([code, { documented }]) => (documented === true ? [] : [code]))
+    return z.partialRecord(z.enum(own), nonEmptyText()) as z.ZodType<Record<string, string>>
+  },
   default: {},
 })
 
 /** The code that a response shows. */
-export function shownCode(code: ErrorCode, settings: Settings): string {
-  const names: Readonly<Record<string, string>> = settings.get(errorCodes)
-  return names[code] ?? code
+export function shownCode(code: string, settings: Settings): string {
+  return settings.get(errorCodes)[code] ?? code
 }
 
 export const rateLimitReason = setting({

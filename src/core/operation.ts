@@ -1,7 +1,8 @@
 import type * as z from 'zod'
-import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
+import { memoizeBySettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
 import { successStatus, unknownFields } from './core-assumptions.ts'
-import type { ErrorCode, ErrorFormat, Refusal } from './errors.ts'
+import type { ErrorCode } from './error-kinds.ts'
+import type { ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
@@ -140,7 +141,7 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly contract: boolean
   readonly beta?: boolean
   /** The kind of key that may call; the other kind is refused with the given code. Absent: both may call. */
-  readonly principal?: { readonly kind: PrincipalKind; readonly code: 'mcp_oauth_requires_user_principal' }
+  readonly principal?: { readonly kind: PrincipalKind; readonly code: ErrorCode }
   /** True when the specification contains the permissions that a caller needs; otherwise they are assumed (U071). */
   readonly permissionShown?: boolean
   /** Bytes of the decoded body; 1 MiB when absent. */
@@ -350,7 +351,7 @@ export function idOf(ref: string): string {
 }
 
 /** The input schemas of an operation under the settings in force. */
-export const inputOf = oncePerSettings(
+export const inputOf = memoizeBySettings(
   ({ input }: AnyOperation, settings): Input =>
     input?.(fieldKit(settings.get(unknownFields)), settings) ?? {},
 )

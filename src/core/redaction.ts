@@ -1,4 +1,4 @@
-import { isObject } from './json.ts'
+import { isObject, type JsonObject } from './json.ts'
 import { isSealed, REDACTED } from './secrets.ts'
 
 // What a name must contain, for a quick answer to most names.
@@ -60,14 +60,16 @@ export function mapSecrets(value: unknown, replace: (secret: string) => string, 
     const items = value.map((each) => mapSecrets(each, replace, isSecret))
     return items.some((each, n) => each !== value[n]) ? items : value
   }
-  if (!isObject(value)) return value
+  if (typeof value !== 'object' || value === null) return value
   const isOauth = OAUTH_MARKS.some((name) => Object.hasOwn(value, name))
   const fields = Object.entries(value).map(([name, each]): [string, unknown] => {
     const isOwn = isSecretName(name) || (isOauth && OAUTH_NAMES.includes(name))
     // An object with the name of a credential describes one, as a JSON Schema does.
     return [name, mapSecrets(each, replace, isOwn)]
   })
-  return fields.some(([name, each]) => each !== value[name]) ? Object.fromEntries(fields) : value
+  return fields.some(([name, each]) => each !== (value as JsonObject)[name])
+    ? Object.fromEntries(fields)
+    : value
 }
 
 /** A text that may have a credential: most have none, and are not searched twice. */

@@ -1,7 +1,7 @@
 import { type Context, createContext, Script } from 'node:vm'
 import type { RE2JS as Regex } from 're2js'
-import { keeping } from './keeping.ts'
 import { load, rethrowNotLoaded } from './load.ts'
+import { memoize } from './memoize.ts'
 import { processorTime } from './time/real.ts'
 
 // RE2 takes linear time for every expression, which the built-in engine does not. It is loaded with the first expression.
@@ -29,7 +29,7 @@ export function fitsRegex(expression: string, text: string): boolean {
 }
 
 /** The compiled expression. Throws when it is not valid in the syntax of RE2. */
-export const linearRegex = keeping((expression): Regex => re2().compile(expression))
+export const linearRegex = memoize((expression): Regex => re2().compile(expression))
 
 const re2 = () => (load('re2js') as typeof import('re2js')).RE2JS
 

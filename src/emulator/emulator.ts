@@ -12,6 +12,7 @@ import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
 import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
+import { refusalOf } from '../core/request/pipeline.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import type { Service } from '../core/service.ts'
@@ -158,7 +159,7 @@ async function serve(
     onUnreadParameter: (description) => options.logger?.warn(description, { event: 'unread_parameter' }),
     closing: closing.signal,
     later: options.replay?.later,
-    accepts: options.replay?.accepts,
+    actsOnConnection: options.replay?.actsOnConnection,
   })
   const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
   const context: ControlHost = {
@@ -198,7 +199,7 @@ async function serve(
   }
   const loadApp = () =>
     express().catch((error: unknown): RequestListener => {
-      const refusal = error instanceof Refusal ? error : sandboxes.default.reportDefect(error)
+      const refusal = refusalOf(sandboxes.default, error)
       problem(refusal)
       return (req, res) => void api.refuse(req, res, refusal)
     })

@@ -4,7 +4,7 @@ import { Refusal } from '../core/errors.ts'
 import { change } from '../core/sandboxes/change.ts'
 import { advance } from '../core/time/advance.ts'
 import { repeatEvery } from '../core/time/realtime.ts'
-import { runDueEvents } from '../core/time/run-events.ts'
+import { lagOf, runDueEvents } from '../core/time/run-events.ts'
 import { keepAwake } from './keep-awake.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -27,7 +27,7 @@ test('due events run in batches, and the event loop turns between the batches', 
   const seen = new Set<number>()
   await until(() => seen.add(ran(sandbox).length).has(2_300))
   expect([...seen]).toEqual([500, 1_000, 1_500, 2_000, 2_300])
-  expect(sandbox.running).toBeUndefined()
+  expect(sandbox.advances.running).toBeUndefined()
 })
 
 test('an event that schedules itself endlessly at one instant is reported once, and requests are still served', async () => {
@@ -46,7 +46,7 @@ test('an event that schedules itself endlessly at one instant is reported once, 
   expect(String(defects[0])).toContain('Most frequent of the last 1000: stuck r/1 (1000 times)')
   // Requests are served, but the clock stays at the instant of the stuck event.
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 0, reached: false })
-  expect(sandbox.lag).toBe(59_000)
+  expect(lagOf(sandbox)).toBe(59_000)
   change(sandbox, ({ unschedule }) => unschedule('r/1', ['stuck']))
   await until(() => ran(sandbox).length === 1)
   expect(defects).toHaveLength(1)
@@ -67,7 +67,7 @@ test('during an advance only the advance runs events; afterwards due events run 
         resolve()
       }
     })
-  sandbox.pendingWork = outbox
+  sandbox.deliveries.add(outbox)
   const passage = advance(sandbox, { to: (now) => now + 1_000 })
   host += 2_500
   // Each commit plans the next wake-up, in this case immediately.

@@ -18,8 +18,8 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   let cancel: Cancel = () => {}
   let armedFor: number | undefined
   let isWorking = false
-  let isToldBehind = false
-  let told: unknown
+  let hasWarned = false
+  let reported: unknown
   const arm = (): void => {
     if (isWorking || stopped.signal.aborted) return
     const due = sandbox.scheduler.peek()
@@ -35,14 +35,14 @@ export function keepAwake(sandbox: Sandbox): Cancel {
     }
   }
   const onBehind = (): void => {
-    if (isToldBehind) return
-    isToldBehind = true
+    if (hasWarned) return
+    hasWarned = true
     sandbox.options.onWarning(lagMessage(sandbox))
   }
   const wake = (): void => {
     armedFor = undefined
     // An advance runs the due events itself, and changes the clock at its end.
-    if (sandbox.running === 'advance') cancel = later(RETRY, wake)
+    if (sandbox.advances.running === 'advance') cancel = later(RETRY, wake)
     else {
       isWorking = true
       runBacklog(sandbox, { signal: stopped.signal, onBehind }).then(done, failed)
@@ -50,23 +50,23 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   }
   const done = (): void => {
     isWorking = false
-    told = undefined
+    reported = undefined
     // A closed sandbox runs no more events.
-    if (sandbox.closedReason === undefined) arm()
+    if (sandbox.listeners.closedReason === undefined) arm()
   }
   const failed = (error: unknown): void => {
     isWorking = false
     if (stopped.signal.aborted) return
     // The run is repeated every second, but the same message is reported only once.
-    if (messageOf(error) !== told) sandbox.options.onDefect(error)
-    told = messageOf(error)
+    if (messageOf(error) !== reported) sandbox.options.onDefect(error)
+    reported = messageOf(error)
     cancel = later(RETRY, wake)
   }
   const stopHearing = sandbox.store.onCommit(({ changes }) => {
     // A change of the clock moves every wake-up, even for the instant that the timer is already set for.
     if (changes.some(({ table, id }) => table === SANDBOX_TABLE && id === CLOCK)) {
       armedFor = undefined
-      isToldBehind = false
+      hasWarned = false
     }
     arm()
   })

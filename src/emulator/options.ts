@@ -273,7 +273,7 @@ export interface ReplayOptions {
   /** Waits before the commands of a function of a scenario are applied. */
   readonly returned: (call: string) => Promise<void>
   /** Whether the fault rules act on a new connection. */
-  readonly accepts: (connection: string) => boolean
+  readonly actsOnConnection: (connection: string) => boolean
   /** The recorded endpoints of the user; undefined if there are none, or if their files are run. */
   readonly endpoints: RecordedEndpoints | undefined
 }

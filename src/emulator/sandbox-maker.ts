@@ -31,7 +31,7 @@ import { Store } from '../core/state/store.ts'
 import { type ClockRow, clockRow, type HostTime, hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
-import { runDueEvents } from '../core/time/run-events.ts'
+import { runDueEvents, setClock } from '../core/time/run-events.ts'
 import { LATENCY, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
 import { keepAwake } from './keep-awake.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
@@ -198,9 +198,13 @@ export class WorkspaceSandboxes implements SandboxMaker {
       })
     }
     const { rate: present } = sandbox.clock
-    if ((rate ?? present) === present && (skipOnPoll ?? sandbox.skipsOnPoll) === sandbox.skipsOnPoll) return
+    if (
+      (rate ?? present) === present &&
+      (skipOnPoll ?? sandbox.clock.skipsOnPoll) === sandbox.clock.skipsOnPoll
+    )
+      return
     runDueEvents(sandbox)
-    sandbox.setClock({ rate, skip_on_poll: skipOnPoll })
+    setClock(sandbox, { rate, skip_on_poll: skipOnPoll })
   }
 
   #opened(sandbox: Sandbox, disk?: OnDisk): RunningSandbox {

@@ -8,7 +8,8 @@ import {
   SYNCHRONOUS,
   withinTime,
 } from '../adapters/scenarios/run-function.ts'
-import { catalog, type ErrorCode, Refusal, refuse } from '../core/errors.ts'
+import { isErrorCode } from '../core/error-kinds.ts'
+import { Refusal, refuse } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import type { AnyOperation, Input, Reply, Request } from '../core/operation.ts'
 import { withoutCredentials } from '../core/redaction.ts'
@@ -197,7 +198,7 @@ function listOf(rows: readonly object[], { call, assume, settings }: Call): obje
 function refuseAsAsked(status: number, code: string, detail: string): never {
   if (!Number.isInteger(status) || status < 400 || status > 599)
     throw new Error(`refuse needs a status from 400 to 599, not ${status}`)
-  if (Object.hasOwn(catalog, code)) return refuse(code as ErrorCode, { detail: String(detail), status })
+  if (isErrorCode(code)) return refuse(code, { detail: String(detail), status })
   const base = status < 500 ? 'bad_request' : 'internal_error'
   return refuse(base, { detail: String(detail), status, word: String(code) })
 }

@@ -1,6 +1,6 @@
 import type { Faker } from '@faker-js/faker'
-import { keeping } from '../core/keeping.ts'
 import { load } from '../core/load.ts'
+import { memoize } from '../core/memoize.ts'
 import type { Draw } from './draw.ts'
 
 // Faker is loaded with the first kind.
@@ -36,7 +36,7 @@ export type FakeKind = keyof typeof KINDS
 
 const POOL_SIZE = 40
 
-const poolOf = keeping((kind) => {
+const poolOf = memoize((kind) => {
   const { faker } = load('@faker-js/faker/locale/en') as typeof import('@faker-js/faker/locale/en')
   faker.seed(POOL_SIZE)
   return [...new Set(Array.from({ length: POOL_SIZE }, () => KINDS[kind as FakeKind](faker)))]

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
-import { keeping } from '../core/keeping.ts'
 import { rethrowNotLoaded } from '../core/load.ts'
+import { memoize } from '../core/memoize.ts'
 import { Chance } from '../core/random.ts'
 import { RegexTimeout, withMatchTime } from '../core/regex.ts'
 import { Draw, type Mode, newBudget, OutOfBudget } from './draw.ts'
@@ -167,7 +167,7 @@ function locationIn({ schemaPath }: ErrorObject): string {
 
 /** Schemas whose validators are kept: every batch of a client has the same schema in a new object. */
 const MAX_KEPT = 20
-const outputsFor = keeping((text) => new Outputs(JSON.parse(text) as JsonObject), MAX_KEPT)
+const outputsFor = memoize((text) => new Outputs(JSON.parse(text) as JsonObject), MAX_KEPT)
 
 /** The values for a schema, which is examined once as long as it is one of the last {@link MAX_KEPT}. */
 export function outputsOf(schema: JsonObject): Outputs {

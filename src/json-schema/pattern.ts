@@ -1,6 +1,6 @@
 import type { AST } from '@eslint-community/regexpp'
-import { keeping } from '../core/keeping.ts'
 import { load, rethrowNotLoaded } from '../core/load.ts'
+import { memoize } from '../core/memoize.ts'
 import { linearRegex, matchInTime } from '../core/regex.ts'
 
 /** A regular expression of a schema, as parsed and as tested. */
@@ -19,7 +19,7 @@ const MAX_NESTING = 200
 const regexpp = () => load('@eslint-community/regexpp') as typeof import('@eslint-community/regexpp')
 
 /** Compiles a `pattern`. Returns the reason, to follow the word `pattern`, for one that cannot be used. */
-export const compilePattern = keeping((source): Pattern | string => {
+export const compilePattern = memoize((source): Pattern | string => {
   const reason = tooLarge(source) ?? patternProblem(source)
   if (reason !== undefined) return reason
   const pattern = { source, ...parsed(source) }

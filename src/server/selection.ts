@@ -50,6 +50,22 @@ export function chooseForApi(target: string, signs: Signs): Selection {
   return choose(target, signs, key, parseName(suffix, 'API key (after its last "@")'))
 }
 
+/** Splits a request target into its path and its query, both still percent-encoded. */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const mark = target.indexOf('?')
+  return mark === -1
+    ? { path: target, query: '' }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
+}
+
+/** The parts of a request's address: path and query as sent, the path of the mount, the chosen sandbox, and the origin. */
+export function addressOf(req: IncomingMessage) {
+  const { path, query } = splitTarget(req.url ?? '')
+  const { name, chosenBy, pathPrefix, authorization } = chooseForApi(path, req)
+  const [mount, { origin }] = [mountOf(req), originOfRequest(req)]
+  return { path, query, mount, origin, name, chosenBy, pathPrefix, authorization }
+}
+
 /** The sandbox of a request to the control interface: from its path, else from its header. API keys are not used there. */
 export function chooseForControl(target: string, signs: Signs): Selection {
   return choose(target, signs, signs.headers.authorization)

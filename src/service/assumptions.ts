@@ -14,6 +14,7 @@ import {
   successStatus,
   unknownFields,
 } from '../core/core-assumptions.ts'
+import { statusSettings } from '../core/error-kinds.ts'
 import {
   deprecatedStatusCode,
   detailErrors,
@@ -21,7 +22,6 @@ import {
   errorTypeBase,
   problemErrors,
   rateLimitReason,
-  statusSettings,
 } from '../core/errors.ts'
 import { servicePrefix, teamspaceHeader, userPrefix } from '../core/request/auth.ts'
 import {

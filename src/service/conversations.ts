@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { choice, inResponse, setting, unnamedItem } from '../core/assumptions.ts'
+import { declareError } from '../core/error-kinds.ts'
 import { Refusal, refuse } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
 import { type Finder, operation } from '../core/operation.ts'
@@ -107,6 +108,20 @@ const uiSurfaces = setting({
   default: ['service_web', 'construction_platform_embed', 'field_app_mobile'],
 })
 
+const malformedId = declareError('malformed_message_id', {
+  status: 400,
+  title: 'Malformed Message Id',
+  retryable: false,
+  meaning: 'The message id is neither a UUID nor a UUID with the suffix -user or -agent.',
+})
+
+const notAnAgentMessage = declareError('not_an_agent_message', {
+  status: 400,
+  title: 'Not An Agent Message',
+  retryable: false,
+  meaning: 'Feedback is only accepted for messages of an agent or a voice call.',
+})
+
 const giveFeedback = operation({
   name: 'messages.feedback',
   method: 'POST',
@@ -114,7 +129,7 @@ const giveFeedback = operation({
   summary: 'Like or dislike a message of an agent',
   section: 'Message feedback',
   permissionShown: true,
-  refusals: ['malformed_message_id', 'not_an_agent_message'],
+  refusals: [malformedId, notAnAgentMessage],
   success: 204,
   input: ({ object }, settings) => ({
     body: object({
@@ -128,7 +143,7 @@ const giveFeedback = operation({
   // caller, and only then the kind of the message (T34).
   checkPathIds: ({ message_id = '' }) => {
     if (MESSAGE_ID.test(message_id)) return
-    refuse('malformed_message_id', {
+    refuse(malformedId, {
       detail: `"${message_id}" is not a message id.`,
       mitigation: 'Give a UUID, alone or followed by -user or -agent.',
     })
@@ -175,7 +190,7 @@ function ratedMessage({ tx, caller, params }: Finder): { message: Message; conve
   if (suffix === 'user' || !takesFeedback) {
     // The suffix names another role than that of the message with this UUID.
     const isOtherRole = suffix !== undefined && (suffix === 'agent') !== takesFeedback
-    refuse('not_an_agent_message', {
+    refuse(notAnAgentMessage, {
       detail: `The message "${message_id}" is not from an agent or a voice call, so it does not accept feedback.`,
       ...(isOtherRole && { assumed: [['T33']] }),
     })
@@ -207,6 +222,13 @@ const listConversations = uncontracted({
   },
 })
 
+const rootConversation = declareError('root_conversation', {
+  status: 400,
+  title: 'Root Conversation',
+  retryable: false,
+  meaning: 'The root conversation of a channel cannot be deleted, only the conversations inside it.',
+})
+
 const deletion = choice({
   key: 'conversations.delete',
   item: 'U044',
@@ -221,7 +243,7 @@ const deleteConversation = operation({
   path: '/conversations/{conversation_id}',
   summary: 'Delete a conversation that is not the root of a channel',
   ...unspecified,
-  refusals: ['root_conversation'],
+  refusals: [rootConversation],
   missingOrForbidden: noSuchConversation,
   find: ({ tx, caller, params }) => {
     const { conversation_id = '' } = params
@@ -231,7 +253,7 @@ const deleteConversation = operation({
   },
   handle: ({ tx, target, settings, assume }) => {
     if (target._emulator.root) {
-      refuse('root_conversation', {
+      refuse(rootConversation, {
         detail: `The conversation "${target.id}" is the root of a channel and cannot be deleted.`,
         mitigation: 'Delete conversations inside the channel instead.',
       })

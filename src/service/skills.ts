@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { inResponse } from '../core/assumptions.ts'
-import { refuse, statusSettings } from '../core/errors.ts'
+import { statusSettings } from '../core/error-kinds.ts'
+import { refuse } from '../core/errors.ts'
 import { type InputOf, nonEmptyText, timestamp } from '../core/fields.ts'
 import { operation } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'

@@ -53,7 +53,7 @@ export class ConductTally {
   omitted = 0
 
   watch(sandbox: Sandbox): void {
-    sandbox.onClosed(() => {
+    sandbox.listeners.onClosed(() => {
       const { data } = conductOf(sandbox, sandbox.log.entries())
       for (const finding of data) {
         if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })

@@ -24,10 +24,10 @@ export async function respectedRetryAfter(
   const { status: _, ...others } = match
   const log = await sandbox.requests.list({ limit: ALL, full: true })
   const [refusals, repetitions] = [await idsOf(sandbox, match), await idsOf(sandbox, others)]
-  const told = new Set(
-    log.filter((entry) => refusals.has(entry.id) && isToldToWait(entry)).map(({ id }) => id),
+  const refused = new Set(
+    log.filter((entry) => refusals.has(entry.id) && hasRetryAfter(entry)).map(({ id }) => id),
   )
-  if (told.size === 0) {
+  if (refused.size === 0) {
     const which = Object.keys(match).length === 0 ? '' : ` that match ${JSON.stringify(match)}`
     throw new Error(
       `No client had to wait: of the requests to ${name}${which}, none had a response 429 or 503 with a Retry-After, so this proves nothing. Use up a limit first (sandbox.limits.fill), or arm a fault such as rate-limited.`,
@@ -37,7 +37,7 @@ export async function respectedRetryAfter(
   const early = findings.filter(
     ({ code, requests }) =>
       TOO_EARLY.includes(code) &&
-      requests.some((id, index) => told.has(id) && repetitions.has(requests[index + 1] ?? '')),
+      requests.some((id, index) => refused.has(id) && repetitions.has(requests[index + 1] ?? '')),
   )
   // Dropped requests do not matter if there is a finding; without one, a dropped request may have been one.
   if (early.length === 0 && judged.dropped > 0)
@@ -53,7 +53,7 @@ export async function respectedRetryAfter(
     pass: early.length === 0,
     message: () =>
       early.length === 0
-        ? `Expected a client of ${name} not to wait as long as Retry-After, but no client came back too early after ${counted(told.size, 'refusal')}.`
+        ? `Expected a client of ${name} not to wait as long as Retry-After, but no client came back too early after ${counted(refused.size, 'refusal')}.`
         : inSandbox(sandbox, lines.join('\n')),
   }
 }
@@ -65,7 +65,7 @@ async function idsOf({ requests }: SandboxClient, match: RequestMatch): Promise<
   return new Set((await requests.list({ limit: ALL })).map(({ id }) => id))
 }
 
-function isToldToWait({ status, response }: RequestEntry): boolean {
+function hasRetryAfter({ status, response }: RequestEntry): boolean {
   const isRefused = status === 429 || status === 503
   return isRefused && response?.headers.some(({ name }) => name.toLowerCase() === 'retry-after') === true
 }

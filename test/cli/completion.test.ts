@@ -9,14 +9,14 @@ async function completed(url: string, ...words: string[]): Promise<string[]> {
   return out === '' ? [] : out.split('\n')
 }
 
-const NOWHERE = 'http://127.0.0.1:1'
+const unroutedOperation = 'http://127.0.0.1:1'
 
 test('commands, their second words and their flags are completed without an emulator', async () => {
-  expect(await completed(NOWHERE, 'sn')).toEqual(['snapshot'])
-  expect(await completed(NOWHERE, 'clock', 'a')).toEqual(['advance'])
-  expect(await completed(NOWHERE, 'clock', 'advance', '--un')).toEqual(['--until-batch'])
-  expect(await completed(NOWHERE, 'faults', '--sandbox', 'w1', 'pre')).toEqual(['presets'])
-  expect(await completed(NOWHERE, 'faults', 'add', 'rate')).toEqual([])
+  expect(await completed(unroutedOperation, 'sn')).toEqual(['snapshot'])
+  expect(await completed(unroutedOperation, 'clock', 'a')).toEqual(['advance'])
+  expect(await completed(unroutedOperation, 'clock', 'advance', '--un')).toEqual(['--until-batch'])
+  expect(await completed(unroutedOperation, 'faults', '--sandbox', 'w1', 'pre')).toEqual(['presets'])
+  expect(await completed(unroutedOperation, 'faults', 'add', 'rate')).toEqual([])
 })
 
 test('presets, scenarios, sandboxes and operations of the emulator are completed', async () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await get()
   const [entry] = log.entries()
   if (entry === undefined) throw new Error('there is no entry')
-  for (let n = 1; n < ROWS; n++) log.add({ ...entry, id: `default-${String(log.count()).padStart(6, '0')}` })
+  for (let n = 1; n < ROWS; n++) log.add({ ...entry, id: log.count('default') })
 })
 
 afterAll(() => dashboard?.close())

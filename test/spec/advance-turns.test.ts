@@ -14,7 +14,7 @@ const advance = (emulator: TestEmulator, body: object) => emulator.control('POST
 test('other requests are served between the turns of an advance, at the instant that it has reached', async () => {
   const { hostTime, ran } = slowHost(START)
   const emulator = await minutelyEmulator({ hostTime })
-  emulator.sandbox.onEvent(ran)
+  emulator.sandbox.listeners.onEvent(ran)
   const passage = advance(emulator, { by: '1d' })
   const seen = new Set<number>()
   const isOver = passage.then(() => true)
@@ -58,7 +58,7 @@ test('a client that disconnects ends its advance, and the next advance is accept
     headers: { 'content-type': 'application/json' },
   })
   let events = 0
-  emulator.sandbox.onEvent(() => {
+  emulator.sandbox.listeners.onEvent(() => {
     ran()
     events += 1
     if (events === 200) client.destroy()
@@ -83,7 +83,7 @@ test('closing the emulator ends an advance in progress with a 409, before it rea
   const isUnderWay = new Promise<void>((resolve) => {
     began = resolve
   })
-  emulator.sandbox.onEvent(() => began())
+  emulator.sandbox.listeners.onEvent(() => began())
   const passage = advance(emulator, { by: '3650d' })
   await isUnderWay
   await emulator.emulator.close()

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { packageVersion } from '../../src/adapters/package.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { libraryEmulator } from '../support/library.ts'
@@ -13,7 +14,7 @@ test('index and health contain the versions of the emulator and of the contract'
   expect(health.status).toBe(200)
   expect(health.body).toEqual({
     status: 'ok',
-    version: '0.0.0-test',
+    version: packageVersion(),
     contract_version: '0.1.1',
     problem: null,
     storage: [],
@@ -98,7 +99,7 @@ test('a reset with one invalid record is refused as a whole', { tags: ['R284'] }
   })
   expect([response.status, response.body.details.errors[0].pointer]).toEqual([
     400,
-    '/collections/shelves/0/name',
+    '/fixtures/collections/shelves/0/name',
   ])
   expect(emulator.digest()).toBe(before)
 })

@@ -65,7 +65,7 @@ test('the list of targets covers every route, and the bodies belong to routes', 
 
 test.for(guards)('every route refuses %s, and nothing changes', async ([, status, options]) => {
   const emulator = await controlEmulator({ token: TOKEN })
-  const [state, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
+  const [state, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]
   for (const { method, path, probe } of targets) {
     if (probe && status === 401) continue
     const response = await emulator.call(method, path, BODIES[`${method} ${path}`], options(emulator.port))
@@ -73,7 +73,7 @@ test.for(guards)('every route refuses %s, and nothing changes', async ([, status
     expect(response.body).toMatchObject({ status_code: status, retryable: false })
   }
   expect(emulator.digest()).toBe(state)
-  expect(JSON.stringify(emulator.sandbox.limiter.save())).toBe(limits)
+  expect(JSON.stringify(emulator.sandbox.limits.windows.save())).toBe(limits)
 })
 
 test.for(guards)(
@@ -245,7 +245,7 @@ test('X2 a preflight below the path of a sandbox creates no sandbox, needs no ke
     ])
   }
   expect(sandboxes.list()).toHaveLength(1)
-  expect(sandboxes.default.limiter.save()).toEqual([])
+  expect(sandboxes.default.limits.windows.save()).toEqual([])
   const response = await fetch(`http://127.0.0.1:${port}/@absent/v1/pages`, {
     method: 'POST',
     headers: { origin: 'http://localhost:5173' },

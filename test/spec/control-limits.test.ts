@@ -104,7 +104,7 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
   const response = await emulator.call('POST', path, body)
   expect(response.status).toBe(status)
   expect(response.body.message).toContain(words)
-  expect(emulator.sandbox.limiter.save()).toEqual([])
+  expect(emulator.sandbox.limits.windows.save()).toEqual([])
 })
 
 test('if windows are counted by concrete path, filling is a 409, and windows still show their operation', async () => {

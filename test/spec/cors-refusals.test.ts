@@ -199,11 +199,14 @@ test('a preflight below the path of a sandbox is in the log of that sandbox, and
 
 test('a refused preflight changes nothing and uses no quota, and its response allows nothing', async () => {
   const emulator = await testEmulator()
-  const [before, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
+  const [before, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]
   const { headers } = await preflight(emulator, FOREIGN)
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
   expect(headers).toMatchObject({ 'x-ratelimit-limit': '200', 'x-ratelimit-remaining': '200' })
-  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual([before, limits])
+  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]).toEqual([
+    before,
+    limits,
+  ])
 })
 
 test('checks of requests do not count preflights, unless they name the method', async () => {

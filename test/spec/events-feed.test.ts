@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { packageVersion } from '../../src/adapters/package.ts'
 import type { RequestLog } from '../../src/core/log/request-log.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
@@ -34,8 +35,8 @@ test('the feed is an event stream with no-store, and its first event describes t
       now: NOON,
       rate: 0,
       revision: expect.any(Number),
-      version: '0.0.0-test',
-      started_at: '2026-03-01T00:00:00.000Z',
+      version: packageVersion(),
+      started_at: expect.any(String),
       types: ['request', 'event', 'delivery', 'transition', 'clock', 'schedule', 'scenario', 'sandbox'],
     },
   })
@@ -104,7 +105,7 @@ test('attempts to deliver a webhook are reported as deliveries, not as events', 
   const { emulator, feed } = await followed('?types=event,delivery')
   const happened = { at: NOON, kind: 'webhook.delivered', ref: 'webhook_deliveries/d1', caused_by: 'test' }
   const webhook = { url: 'http://127.0.0.1:9/hook', attempt: 1, status: 200, ms: 3 }
-  emulator.sandbox.reportEvent({ ...happened, description: 'Attempt 1 succeeded.', webhook })
+  emulator.sandbox.listeners.event({ ...happened, description: 'Attempt 1 succeeded.', webhook })
   expect((await feed.next('delivery')).data).toMatchObject({ ...happened, webhook })
   expect(typesOf(feed)).toEqual(['hello', 'delivery'])
 })

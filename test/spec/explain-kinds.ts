@@ -66,9 +66,9 @@ async function afterMonth(emulator: TestEmulator): Promise<string> {
 }
 
 async function fill(emulator: TestEmulator, operation: string, remaining: number): Promise<void> {
-  emulator.sandbox.limiter.fill(
+  emulator.sandbox.limits.windows.fill(
     `ts-a ${operation}`,
-    emulator.sandbox.limitOf(operation),
+    emulator.sandbox.limits.of(operation),
     emulator.now(),
     remaining,
   )

@@ -227,10 +227,10 @@ test('the error of a request that left the log differs from that of an unknown r
 test('an explanation changes nothing', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const response = await emulator.post('/pages', { name: 'Plan' })
-  const before = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
+  const before = [emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]
   const explained = async () => (await explain(emulator, idOf(response), '?stable=true')).text
   expect(await explained()).toBe(await explained())
-  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual(before)
+  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]).toEqual(before)
 })
 
 test('the log keeps no raw bytes and no errors, which would retain the whole request', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aBatch } from '../support/batches.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { viaFetch, viaHttp } from '../support/wire-client.ts'
-import { theatre } from './presets/stage.ts'
+import { setup } from './presets/setup.ts'
 import { parse } from './presets/views.ts'
 
 const ROUNDS = 100
@@ -14,8 +14,8 @@ test.for([
   'lost-response-after-commit, 100 times through %s: a reset, then the replay, one batch, one webhook',
   { tags: ['R111'] },
   async ([, client]) => {
-    const { stage } = await theatre()
-    const on = await stage(client)
+    const { subject } = await setup()
+    const on = await subject(client)
     const receiver = await webhookReceiver()
     await on.control('POST', '/webhooks', { url: receiver.url })
     await on.arm('lost-response-after-commit', { when: { nth: 1, by: 'idempotency_key' } })

@@ -9,8 +9,8 @@ async function observedEmulator() {
   const [listening, watching] = [new Set<() => void>(), new Set<() => void>()]
   const listen = sandbox.log.onEntry.bind(sandbox.log)
   vi.spyOn(sandbox.log, 'onEntry').mockImplementation((hear) => counted(listening, listen(hear)))
-  const watch = sandbox.onReplaced.bind(sandbox)
-  vi.spyOn(sandbox, 'onReplaced').mockImplementation((hear) => counted(watching, watch(hear)))
+  const watch = sandbox.listeners.onReplaced.bind(sandbox.listeners)
+  vi.spyOn(sandbox.listeners, 'onReplaced').mockImplementation((hear) => counted(watching, watch(hear)))
   return {
     emulator,
     listening,

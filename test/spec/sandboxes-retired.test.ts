@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { advance } from '../../src/core/time/advance.ts'
 import { DAY } from '../../src/core/time/instant.ts'
 import { real } from '../../src/core/time/real.ts'
+import { setClock } from '../../src/core/time/run-events.ts'
 import { keepAwake } from '../../src/emulator/keep-awake.ts'
 import { baseCollections } from '../support/base-state.ts'
 import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
@@ -43,7 +44,7 @@ test.for([true, false])(
     const sandbox = emulator.sandboxes.get('w')
     await receiver.arrived(1)
     const passing = callIn('w')('POST', '/clock/advance', { by: '24h' })
-    await expect.poll(() => sandbox?.pendingWork?.isIdle).toBe(false)
+    await expect.poll(() => sandbox?.deliveries.isIdle).toBe(false)
     await new Promise(setImmediate)
     expect((await control('DELETE', '/sandboxes/w')).status).toBe(204)
     expect(await passing).toMatchObject({ status: 404, body: { error: 'not_found' } })
@@ -72,7 +73,7 @@ test.for([true, false])(
       'not_found',
       'done',
     ])
-    expect(() => sandbox.setClock({ rate: 5 })).toThrow('has been removed')
+    expect(() => setClock(sandbox, { rate: 5 })).toThrow('has been removed')
     expect(filesIn(data)).toEqual(['default.json'])
     expect(said).toEqual([])
   },
@@ -116,10 +117,10 @@ test('a write to a sandbox that is no longer kept awake sets no timer', async ()
   const started = vi.spyOn(real, 'setTimeout')
   onTestFinished(() => started.mockRestore())
   const stop = keepAwake(sandbox)
-  sandbox.setClock({ rate: 1 })
+  setClock(sandbox, { rate: 1 })
   expect(started).toHaveBeenCalledTimes(1)
   stop()
-  sandbox.setClock({ rate: 2 })
+  setClock(sandbox, { rate: 2 })
   expect(started).toHaveBeenCalledTimes(1)
 })
 

@@ -121,7 +121,7 @@ test('the scenario and its pending call survive a restart, and the call is made 
   // The same scenario option, as in the same command line, continues the scenario and does not start it again.
   const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())
-  await after.sandbox.pendingWork?.whenIdle()
+  await after.sandbox.deliveries.whenIdle()
   const { scenario_calls, faults, scenario: active, failed } = after.sandbox.document()
   expect([scenario_calls, faults, failed]).toEqual([[], [], []])
   expect(active?.started_at).toBe(START)
@@ -150,6 +150,6 @@ test('an active built-in scenario continues after a restart', async () => {
   const created = await viaFetch(url, { method: 'POST', headers, body: JSON.stringify(aBatch()) })
   const { id } = parse(created.body)
   for (let n = 0; n < 4; n++) await viaFetch(`${url}/${id}`, { headers })
-  await after.sandbox.pendingWork?.whenIdle()
+  await after.sandbox.deliveries.whenIdle()
   expect(said.at(-1)).toBe(`The scenario happy-path of the sandbox default: completed: ${id}`)
 })

@@ -1,4 +1,4 @@
-import { oncePerSettings, Settings } from '../../src/core/assumptions.ts'
+import { memoizeBySettings, Settings } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/service.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
@@ -7,7 +7,7 @@ import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { RouteTable } from '../../src/server/route-table.ts'
 
 const DEFAULTS = new Settings()
-const outputOf = oncePerSettings(({ output }: AnyControlRoute, settings) => output(settings))
+const outputOf = memoizeBySettings(({ output }: AnyControlRoute, settings) => output(settings))
 const tables = new WeakMap<Service, RouteTable<AnyControlRoute>>()
 
 /** A response of the control interface with its whole body. */

@@ -8,7 +8,7 @@ import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import type { Service } from '../../src/core/service.ts'
 import { checkDocument } from '../../src/core/state/document.ts'
 import { formatInstant, parseDuration } from '../../src/core/time/instant.ts'
-import { runEvents } from '../../src/core/time/run-events.ts'
+import { runEvents, setClock } from '../../src/core/time/run-events.ts'
 import type { AdvanceResult, RanEvent } from '../../src/core/time/scheduler.ts'
 import { type InternalOptions, openEmulatorOf, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { serviceFor } from '../../src/emulator/service.ts'
@@ -172,7 +172,7 @@ function passTime(sandbox: Sandbox, target: number): AdvanceResult {
     events.push(...settled.events)
     failed.push(...settled.failed)
   }
-  sandbox.setClock()
+  setClock(sandbox)
   return { from, to: formatInstant(sandbox.clock.now), events, failed }
 }
 

@@ -74,7 +74,7 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
     start,
   )
   const happened: RanEvent[] = []
-  sandbox.onEvent((event) => happened.push(event))
+  sandbox.listeners.onEvent((event) => happened.push(event))
   const all = () => [...sandbox.store.rows('webhook_deliveries').values()] as Delivery[]
   return {
     sandbox,
@@ -92,7 +92,7 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
     sender: ({ slots = new Slots(), ...others }) => {
       const sender = new WebhookSender({ sandbox, slots, ...others })
       onTestFinished(() => sender.stop())
-      sandbox.pendingWork = sender
+      sandbox.deliveries.add(sender)
       sender.start()
       return sender
     },

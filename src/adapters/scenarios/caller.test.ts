@@ -1,8 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { controlEmulator } from '../../../test/support/control-emulator.ts'
+import { builtState, startAt } from '../../../test/support/built-state.ts'
+import { libraryService, START } from '../../../test/support/control-emulator.ts'
+import { libraryEmulator } from '../../../test/support/library.ts'
 import { MemoryScenarios, type TestScenario } from '../../../test/support/memory-scenarios.ts'
 import { refuse } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
+import { Sandbox, sandboxDefaults } from '../../core/sandboxes/sandbox.ts'
 import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand } from '../../core/scenarios/source.ts'
 import { FAILED_EVENTS } from '../../core/state/state.ts'
@@ -18,8 +21,10 @@ function callOf(timeline: number): ScenarioCall {
 
 /** A sandbox without a scenarios adapter, and a separate caller for it. */
 async function callerEmulator(timeline: TestScenario['timeline'], calls = timeline?.length ?? 0) {
-  const emulator = await controlEmulator({ forgiving: true })
-  const { sandbox } = emulator
+  const defects: unknown[] = []
+  const state = await builtState(libraryEmulator, startAt(START), libraryService)
+  const onDefect = (error: unknown) => void defects.push(error)
+  const sandbox = new Sandbox({ ...sandboxDefaults, service: libraryService, onDefect }, state)
   const said: string[] = []
   const caller = new FunctionCaller({
     sandbox,
@@ -32,7 +37,7 @@ async function callerEmulator(timeline: TestScenario['timeline'], calls = timeli
       for (let n = 0; n < calls; n++) tx.in(scenarioCalls).put(callOf(n))
     })
   const ids = () => [...sandbox.store.rows('shelves').keys()]
-  return { ...emulator, caller, said, leave, ids }
+  return { sandbox, defects, caller, said, leave, ids }
 }
 
 const step = (...commands: ScenarioCommand[]) => ({ at: '0s', do: () => commands })

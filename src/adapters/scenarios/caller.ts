@@ -42,7 +42,7 @@ export class FunctionCaller implements PendingWork {
         const isLeft = nextCall(sandbox) !== undefined
         if (isLeft || changes.some(({ table }) => table === scenarioCalls.name)) this.#plan()
       }),
-      sandbox.onReplaced(() => this.#plan()),
+      sandbox.listeners.onReplaced(() => this.#plan()),
     ]
     this.#plan()
   }
@@ -72,7 +72,7 @@ export class FunctionCaller implements PendingWork {
   }
 
   get #isRunning(): boolean {
-    return this.#stops.length > 0 && this.#options.sandbox.closedReason === undefined
+    return this.#stops.length > 0 && this.#options.sandbox.listeners.closedReason === undefined
   }
 
   // A microtask, so that calls never start inside another transaction.

@@ -20,7 +20,6 @@ import type { Fixtures } from '../../core/state/starting-state.ts'
 import { FAILED_EVENTS } from '../../core/state/state.ts'
 import type { Cancel } from '../../core/time/realtime.ts'
 import type { FailedEvent } from '../../core/time/scheduler.ts'
-import { joinPendingWork } from '../../core/time/turn.ts'
 import { readFixtures } from '../fixtures.ts'
 import { FunctionCaller } from './caller.ts'
 import { type OnScenarioNotice, problemLine } from './problem.ts'
@@ -62,11 +61,10 @@ export class ScenarioRunner {
         this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
     })
     this.#callers.set(sandbox, caller)
-    const others = sandbox.pendingWork
-    sandbox.pendingWork = joinPendingWork(others, caller)
     const stops = [
-      sandbox.onReplaced(() => this.#follow(sandbox)),
-      sandbox.onEvent(({ ref, error }) => {
+      sandbox.deliveries.add(caller),
+      sandbox.listeners.onReplaced(() => this.#follow(sandbox)),
+      sandbox.listeners.onEvent(({ ref, error }) => {
         if (error !== undefined && ref.startsWith('scenario/')) {
           const [, name = ''] = ref.split('/')
           this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)}: ${ref}: ${error}`)
@@ -78,7 +76,6 @@ export class ScenarioRunner {
     return () => {
       for (const stop of stops) stop()
       this.#callers.delete(sandbox)
-      sandbox.pendingWork = others
       caller.stop()
     }
   }
@@ -191,7 +188,7 @@ export class ScenarioRunner {
   // A changed script replaces its older version; if it does not fit the sandbox, the older version stays in force.
   #follow(sandbox: Sandbox): void {
     const active = activeOn(sandbox)
-    if (active === undefined || sandbox.closedReason !== undefined) return
+    if (active === undefined || sandbox.listeners.closedReason !== undefined) return
     // Before its script is loaded, so that an advance waits for its functions.
     this.#callers.get(sandbox)?.start()
     if (!this.#isLoaded || this.#isUnread(active.name)) {

@@ -7,6 +7,7 @@ import { apiKeys } from '../../core/request/auth.ts'
 import { setSettings } from '../../core/sandboxes/change.ts'
 import { seal } from '../../core/secrets.ts'
 import { later } from '../../core/time/realtime.ts'
+import { setClock } from '../../core/time/run-events.ts'
 import { type Files, nodeFiles } from './files.ts'
 
 const START_NOTES = { a: 'one', b: 'two', c: 'three' }
@@ -38,10 +39,10 @@ const inPlace: Kind['save'] = ({ save }, text) => save(text)
 
 /** Requests that change no record: a rate window, the log and the clock. */
 function poll({ sandbox, persistence }: Edited): void {
-  sandbox.limiter.admit('ts-a pages.list', { limit: 5, window: 60_000 }, START)
-  sandbox.log.count()
-  sandbox.setClock({ skip_on_poll: true })
-  sandbox.setClock({ skip_on_poll: false })
+  sandbox.limits.windows.admit('ts-a pages.list', { limit: 5, window: 60_000 }, START)
+  sandbox.log.count('default')
+  setClock(sandbox, { skip_on_poll: true })
+  setClock(sandbox, { skip_on_poll: false })
   persistence.checkpointNow()
 }
 
@@ -213,7 +214,7 @@ test('the clock goes on during an edit, and an edit only moves it forward', asyn
   const emulator = await opened({ rate: 1, host: () => now })
   const buffer = editedText(emulator)
   now += 30_000
-  emulator.sandbox.setClock()
+  setClock(emulator.sandbox)
   emulator.persistence.checkpointNow()
   emulator.save(buffer)
   emulator.persistence.checkpointNow()
@@ -232,7 +233,7 @@ test('the clock goes on during an edit, and an edit only moves it forward', asyn
 
 test('settings, seed, rate windows and fault rules can be edited, and the log stays', async () => {
   const emulator = await opened()
-  emulator.sandbox.log.count()
+  emulator.sandbox.log.count('default')
   emulator.edit((document) => {
     document.settings = { unknown_fields: 'reject' }
     document.seed = 7
@@ -286,9 +287,9 @@ test('an edit waits during an advance, and while nothing can be written; then it
   }
   const emulator = await opened({ files })
   emulator.save(editedText(emulator))
-  emulator.sandbox.running = 'advance'
+  const end = emulator.sandbox.advances.begin('advance')
   lookAgain(emulator)
-  emulator.sandbox.running = undefined
+  end()
   isFull = true
   lookAgain(emulator)
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['one', ['edit_refused']])

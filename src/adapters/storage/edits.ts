@@ -113,7 +113,7 @@ export class Edits {
     const { file, sandbox } = this.#options
     try {
       const { document, text } = parseState(file.path, edit.bytes)
-      if (sandbox.running === 'advance' && !isLast) return 'pending'
+      if (sandbox.advances.running === 'advance' && !isLast) return 'pending'
       return this.#take(edit, document, text)
     } catch (error) {
       if (isStorageFailure(error) && !isLast) return this.#fail(error)
@@ -126,13 +126,13 @@ export class Edits {
   #take({ digest, stat }: Edit, document: unknown, text: string): Look {
     const { file, journal, sandbox } = this.#options
     const revision = isObject(document) ? Number(document.revision) : Number.NaN
-    if (file.isWritten(digest) && revision >= sandbox.contentRevision) {
+    if (file.isWritten(digest) && revision >= sandbox.content.revision) {
       file.accept(digest, stat)
       return 'handled'
     }
     const commit = this.#load(document, revision, text)
     // The next save from the same editor is an edit of the same revision, and contains this one.
-    sandbox.contentRevision = revision
+    sandbox.content.accept(revision)
     file.accept(digest, stat)
     try {
       // After a kill before the next checkpoint, this commit is replayed on the edited file: it may also move the clock.

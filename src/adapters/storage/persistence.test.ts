@@ -234,8 +234,8 @@ test('rate limits and the request count survive a clean exit; after a kill they 
   const limit = { limit: 5, window: 60_000 }
   const use = (times: number): void => {
     for (let n = 0; n < times; n++) {
-      sandbox.limiter.admit('ts-a pages.create', limit, START)
-      sandbox.log.count()
+      sandbox.limits.windows.admit('ts-a pages.create', limit, START)
+      sandbox.log.count('default')
     }
   }
   use(2)
@@ -244,11 +244,13 @@ test('rate limits and the request count survive a clean exit; after a kill they 
   put(sandbox, 'b', 'acknowledged')
   const killedThen = await opened(killed(file))
   expect(texts(killedThen.sandbox)).toEqual({ b: 'acknowledged' })
-  expect(killedThen.sandbox.limiter.save()).toEqual([{ id: 'ts-a pages.create', hits: [START, START] }])
+  expect(killedThen.sandbox.limits.windows.save()).toEqual([
+    { id: 'ts-a pages.create', hits: [START, START] },
+  ])
   expect(killedThen.sandbox.log.requests).toBe(2)
   persistence.close()
   const closedThen = await opened(file)
-  expect(closedThen.sandbox.limiter.save()).toEqual(sandbox.limiter.save())
+  expect(closedThen.sandbox.limits.windows.save()).toEqual(sandbox.limits.windows.save())
   expect(closedThen.sandbox.log.requests).toBe(4)
 })
 

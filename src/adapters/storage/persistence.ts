@@ -198,6 +198,6 @@ export class Persistence {
 }
 
 /** Compared with an earlier mark, shows whether a sandbox has changed: by commits, or by requests, which are in no journal. */
-function changeMarkOf({ store, log, limiter }: Sandbox) {
-  return { revision: store.revision, requests: log.requests, limits: limiter.save() }
+function changeMarkOf({ store, log, limits }: Sandbox) {
+  return { revision: store.revision, requests: log.requests, limits: limits.windows.save() }
 }

@@ -39,7 +39,7 @@ test('no folder is created without a save', async () => {
 test('snapshots can be listed, exported and restored after a restart', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one', b: 'two' })
   put(first.sandbox, 'c', 'three')
-  first.sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
+  first.sandbox.limits.windows.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
   await first.snapshots.save('later')
   await first.snapshots.save('earlier')
   const again = await shelved(first.directory, { z: 'other' })
@@ -55,7 +55,7 @@ test('snapshots can be listed, exported and restored after a restart', async () 
   expect(JSON.stringify(await again.snapshots.export('later'))).toBe(JSON.stringify(first.sandbox.document()))
   await again.snapshots.restore('later')
   expect(texts(again.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
-  expect(again.sandbox.limiter.save()).toEqual(first.sandbox.limiter.save())
+  expect(again.sandbox.limits.windows.save()).toEqual(first.sandbox.limits.windows.save())
 })
 
 test('a file is read when it is needed, and only once until it changes', async () => {

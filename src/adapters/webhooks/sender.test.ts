@@ -12,6 +12,7 @@ import {
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
 import { change } from '../../core/sandboxes/change.ts'
+import { setClock } from '../../core/time/run-events.ts'
 import type { Send } from './send.ts'
 import { Slots } from './sender.ts'
 
@@ -206,7 +207,7 @@ test('with a running clock, attempts and outcomes have the instants at which the
   const emulator = await outboxEmulator({ settings, host: () => host })
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
-  emulator.sandbox.setClock({ rate: 2 })
+  setClock(emulator.sandbox, { rate: 2 })
   emulator.tell()
   host += 1_000
   await ticks()

@@ -88,7 +88,7 @@ export class WebhookSender implements PendingWork {
         this.#due.update(commit)
         if (this.#due.size > 0 || this.#waiters.length > 0) this.#plan(false)
       }),
-      this.#sandbox.onReplaced(() => this.#startAnew()),
+      this.#sandbox.listeners.onReplaced(() => this.#startAnew()),
       () => this.#cancelRetry(),
       () => this.#slots.forget(this.#plan),
     ]
@@ -141,7 +141,7 @@ export class WebhookSender implements PendingWork {
       if (this.#reads && this.#sandbox.clock.rate > 0) runDueEvents(this.#sandbox)
       this.#reads = false
       if (!this.#resumed) this.#resume()
-      for (const dropped of this.#due.takeDropped()) this.#sandbox.reportEvent(dropEvent(dropped))
+      for (const dropped of this.#due.takeDropped()) this.#sandbox.listeners.event(dropEvent(dropped))
       this.#concludeInOrder()
       this.#beginInOrder()
     } catch (error) {
@@ -185,7 +185,7 @@ export class WebhookSender implements PendingWork {
     if (delivery === undefined) return
     for (const held of this.#due.heldFor(delivery)) release(scope, held)
     this.#sandbox.commit(scope)
-    this.#sandbox.reportEvent(attemptEvent(delivery, scope.at, outcome))
+    this.#sandbox.listeners.event(attemptEvent(delivery, scope.at, outcome))
   }
 
   #beginInOrder(): void {

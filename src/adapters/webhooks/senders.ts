@@ -39,11 +39,12 @@ export function webhookSenders({ targets: allowed, forbiddenPorts, send: given }
     attach(sandbox: Sandbox): Cancel {
       const sender = new WebhookSender({ sandbox, slots, send })
       senders.add(sender)
-      sandbox.pendingWork = sender
-      sandbox.receiverProblem = (url) => targets.problemOf(url)
+      const remove = sandbox.deliveries.add(sender)
+      sandbox.deliveries.checkWith((url) => targets.problemOf(url))
       if (isOpen) sender.start()
       return () => {
         senders.delete(sender)
+        remove()
         sender.stop()
       }
     },

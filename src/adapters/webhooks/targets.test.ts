@@ -24,14 +24,14 @@ function targets(allowed: readonly string[] = [], resolved: string[] = []): Targ
 test.for(ALLOWED_TARGETS)(
   'X3 %j is allowed, with the addresses that were checked',
   async ([url, addresses, port]) => {
-    const verdict = await targets(ALLOWED_ENTRIES).judge(url)
-    expect(verdict).toMatchObject({ port, addresses: addresses.map(asAddress) })
+    const decision = await targets(ALLOWED_ENTRIES).judge(url)
+    expect(decision).toMatchObject({ port, addresses: addresses.map(asAddress) })
   },
 )
 
 test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
-  const verdict = await targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES]).judge(url)
-  expect(verdict).toEqual({ refused: expect.stringContaining(reason) })
+  const decision = await targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES]).judge(url)
+  expect(decision).toEqual({ refused: expect.stringContaining(reason) })
 })
 
 test('a URL is checked without a DNS lookup before it is subscribed', () => {

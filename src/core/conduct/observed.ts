@@ -1,3 +1,4 @@
+import { errorKinds } from '../error-kinds.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { type AnyOperation, idOf } from '../operation.ts'
@@ -14,7 +15,7 @@ function outcomeOf({ status, faults, evidence, error }: LogEntry): Outcome {
   if (status === 0 || isCut || (faults !== undefined && faults.end !== null)) return 'unanswered'
   if (status < 400) return 'success'
   // Some conflicts end by themselves.
-  const isPassing = ['idempotency_key_in_use', 'results_not_ready'].includes(error?.code ?? '')
+  const isPassing = errorKinds.get(error?.code ?? '')?.retryable === true
   const canPass = [408, 425, 429].includes(status) || (status === 409 && isPassing)
   return canPass || (status >= 500 && status !== 501) ? 'transient' : 'refused'
 }

@@ -1,4 +1,4 @@
-import { catalog, type ErrorCode } from '../errors.ts'
+import { errorKinds } from '../error-kinds.ts'
 import { hasSameBody } from './attempt.ts'
 import { type Gap, groupBy } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
@@ -34,7 +34,7 @@ function pointlessIn({ calls, requests, retries = 0 }: Observed) {
 /** Whether a request is repeated unchanged after a refusal that cannot pass: every one but some conflicts. */
 function isFinal({ from, to }: Gap): boolean {
   const { status, error, response } = from.entry
-  const isListed = catalog[error?.code as ErrorCode]?.retryable === false
+  const isListed = errorKinds.get(error?.code ?? '')?.retryable === false
   const isKnown = status !== 409 || isListed || /"retryable": *false/.test(response?.show().body ?? '')
   return from.outcome === 'refused' && isKnown && from.key === to.key && hasSameBody(from, to)
 }

@@ -13,7 +13,7 @@ const NONE = 50
 const BACK_OFF = 1_000
 /** A client that waits this long has no cap. Specification: back-off up to 60 seconds. */
 const CAP = 30 * 60_000
-/** Nobody waits longer for a response: a client that is told to may give up, or use its own back-off. */
+/** Nobody waits longer for a response: a client may give up, or use its own back-off. */
 const NONSENSE = 60 * 60_000
 
 type Wait = ReturnType<typeof waitsOf>[number]
@@ -34,8 +34,8 @@ function waitsOf(observed: Observed) {
     // A clock that only a test moves shows the exact wait, without the time of the requests.
     const isExact = real === undefined || (rate === 0 && clock === 'virtual')
     const isNone = isExact ? waited <= 1 : real < NONE
-    const told = from.retryAfter
-    const { isDate, isVague, due } = readRetryAfter(told ?? '', from.at)
+    const { retryAfter } = from
+    const { isDate, isVague, due } = readRetryAfter(retryAfter ?? '', from.at)
     const promised = due ?? 0
     // A client that has waited by one of the clocks is right: it cannot know which one a test moves.
     // A client may take a fraction for a missing header.
@@ -46,13 +46,18 @@ function waitsOf(observed: Observed) {
       (isWall || virtual < least - inexact * Math.max(1, rate)) &&
       (promised <= NONSENSE || isNone)
     // Some wait is due after a header without a meaning, and after every 429.
-    const isDue = isEarly || (due === undefined && (told !== undefined || status === 429))
-    return [{ ...repeat, status, told, isDate, isVague, promised, waited, clock, isEarly, isNone, isDue }]
+    const isDue = isEarly || (due === undefined && (retryAfter !== undefined || status === 429))
+    return [
+      { ...repeat, status, retryAfter, isDate, isVague, promised, waited, clock, isEarly, isNone, isDue },
+    ]
   })
 }
 
-function waitText([{ from, status, told, waited, clock }, ...more]: Group<Wait>, problem: string): string {
-  const header = told === undefined ? 'no Retry-After' : `Retry-After: ${told}`
+function waitText(
+  [{ from, status, retryAfter, waited, clock }, ...more]: Group<Wait>,
+  problem: string,
+): string {
+  const header = retryAfter === undefined ? 'no Retry-After' : `Retry-After: ${retryAfter}`
   const others = more.length === 0 ? '' : ` ${more.length + 1} waits of this call were like this.`
   return `${from.name} was refused with ${status} and ${header}; the client ${problem} after ${spanText(waited)} by the ${clock} clock.${others}`
 }
@@ -65,8 +70,8 @@ export const waitFamily = family({
   facts: waitsOf,
   oneFor: ({ call }) => call,
   requests: ({ from, to }) => [from, to],
-  evidence: ([{ told, promised, waited, clock }, ...more]) => ({
-    ...(told !== undefined && { retry_after: told }),
+  evidence: ([{ retryAfter, promised, waited, clock }, ...more]) => ({
+    ...(retryAfter !== undefined && { retry_after: retryAfter }),
     ...{ promised_ms: promised, waited_ms: waited, clock, waits: more.length + 1 },
   }),
   // An error only if it is certain that the repetition is a retry.

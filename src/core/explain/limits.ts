@@ -70,7 +70,7 @@ function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<ty
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function describeWindow({ enforcesLimits }: Sandbox, { limit, admission }: KeptWindow): string {
+function describeWindow({ limits }: Sandbox, { limit, admission }: KeptWindow): string {
   const { free } = admission
   const size = `${counted(limit.limit, 'request')} per ${limit.window / 1000} s`
   if (!admission.admitted) {
@@ -78,7 +78,7 @@ function describeWindow({ enforcesLimits }: Sandbox, { limit, admission }: KeptW
   }
   if (free === 0)
     return `The limit of ${size} was reached, but limits are off: the request was accepted, and the oldest request no longer counts.`
-  const off = enforcesLimits ? '' : ' Limits are off: requests are counted, but none is refused.'
+  const off = limits.areEnforced ? '' : ' Limits are off: requests are counted, but none is refused.'
   return `Before this request, ${free} of ${size} remained. It counts towards the limit.${off}`
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
+import { errorKinds } from '../error-kinds.ts'
 import { faultsOf, faultTrace } from '../faults/trace.ts'
 import { issue, type ShapeOf, timestamp } from '../fields.ts'
 import { evidenceTrace } from '../log/evidence.ts'
@@ -221,8 +221,8 @@ function chosen(name: string): Readonly<Record<ChosenBy, string>> {
 
 function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   if (error === undefined) return null
-  // A code that a user has chosen is not in the catalog.
-  const kind: ErrorKind | undefined = catalog[error.code as ErrorCode]
+  // A code that a user has chosen is no kind of error.
+  const kind = errorKinds.get(error.code)
   return {
     code: error.code,
     status,

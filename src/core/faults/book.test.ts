@@ -88,7 +88,7 @@ test('a rule ends after its time to live on the virtual clock', () => {
   expect(firedNumbers(book, 1)).toEqual([1])
   facts.now += 1
   expect(firedNumbers(book, 1)).toEqual([])
-  expect(book.decide('call', subject())?.verdicts[0]?.description).toBe('Its time to live of 60s is over.')
+  expect(book.decide('call', subject())?.decisions[0]?.description).toBe('Its time to live of 60s is over.')
 })
 
 test('from and until follow the virtual clock, and wall_ms the real one', () => {
@@ -132,9 +132,9 @@ test('a decision reports why each rule did not fire, with the counter of its mat
     {},
   )
   book.decide('call', tagged('x'))
-  const { verdicts } = book.decide('call', tagged('y')) ?? { verdicts: [] }
+  const { decisions } = book.decide('call', tagged('y')) ?? { decisions: [] }
   expect(
-    verdicts.map(({ rule, fired, description, counter }) => [
+    decisions.map(({ rule, fired, description, counter }) => [
       rule.id,
       fired !== undefined,
       description,
@@ -152,8 +152,8 @@ test('a decision reports why each rule did not fire, with the counter of its mat
 test('a decision reports a hundred of a thousand rules that did not fire', () => {
   const { book } = bookOf(...Array.from({ length: 999 }, () => ({ match: { method: 'POST' } })), {})
   const decision = book.decide('call', subject())
-  expect(decision?.verdicts.length).toBe(101)
-  expect(decision?.verdicts.at(-1)).toMatchObject({ rule: { id: 'rule-1000' }, fired: { n: 1 } })
+  expect(decision?.decisions.length).toBe(101)
+  expect(decision?.decisions.at(-1)).toMatchObject({ rule: { id: 'rule-1000' }, fired: { n: 1 } })
 })
 
 test('rules of other phases and header rules of other requests are not evaluated', () => {
@@ -165,8 +165,8 @@ test('rules of other phases and header rules of other requests are not evaluated
   const ids = (phase: 'head' | 'call', armed: string[]) =>
     book.decide(phase, subject(), armed)?.fired.map(({ rule }) => rule.id)
   expect([ids('call', []), ids('call', ['rule-2']), ids('head', [])]).toEqual([[], ['rule-2'], ['rule-1']])
-  const verdicts = book.decide('call', subject())?.verdicts ?? []
-  expect(verdicts.map(({ rule, fired }) => [rule.id, fired])).toContainEqual(['rule-2', undefined])
+  const decisions = book.decide('call', subject())?.decisions ?? []
+  expect(decisions.map(({ rule, fired }) => [rule.id, fired])).toContainEqual(['rule-2', undefined])
 })
 
 test('decisions of an earlier phase come first, and its stop also ends the later phase', () => {
@@ -174,7 +174,7 @@ test('decisions of an earlier phase come first, and its stop also ends the later
   const head = book.decide('head', subject())
   const call = book.decide('call', subject(), [], head)
   expect(call?.fired.map(({ rule }) => rule.id)).toEqual(['rule-1'])
-  expect(call?.verdicts.map(({ rule }) => rule.id)).toEqual(['rule-1', 'rule-2'])
+  expect(call?.decisions.map(({ rule }) => rule.id)).toEqual(['rule-1', 'rule-2'])
 })
 
 test('a rule keeps its keys even if another rule counts by ten thousand', () => {

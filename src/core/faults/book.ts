@@ -3,7 +3,7 @@ import { chanceOf } from '../random.ts'
 import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from '../time/instant.ts'
-import { Decision, type Verdict } from './decision.ts'
+import { Decision, type RuleDecision } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import { type Action, drawnActions, type Phase, type PrimitiveMap } from './primitive.ts'
 import { type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
@@ -22,7 +22,7 @@ interface BookFacts {
 /** Maximum number of keys that one rule counts by. A new key then replaces the oldest: callers can send any number of keys. */
 const MAX_KEYS = 10_000
 
-/** Maximum number of rules that did not fire in the verdicts of one phase. */
+/** Maximum number of rules that did not fire in the decisions of one phase. */
 const MAX_MISSED = 100
 
 /**
@@ -103,32 +103,32 @@ export class FaultBook {
   ): Decision | undefined {
     const isAsked = ({ source, id }: FaultRule) => source !== 'header' || armed.includes(id)
     const rules = this.#rulesOf(phase).filter(isAsked)
-    const others = phase === 'call' ? this.#othersThan(isAsked) : []
+    const others = phase === 'call' ? this.#notEvaluated(isAsked) : []
     if (rules.length + others.length === 0) return earlier
-    const verdicts = [...(earlier?.verdicts ?? [])]
+    const decisions = [...(earlier?.decisions ?? [])]
     let last = earlier?.fired.find(({ rule }) => rule.then === 'stop')?.rule
     let missed = 0
     this.#store.transaction(formatInstant(this.#facts.now()), (tx) => {
       for (const rule of rules) {
-        const verdict =
+        const decision =
           last === undefined
-            ? this.#judge(rule, subject, tx)
+            ? this.#decideRule(rule, subject, tx)
             : {
                 rule,
                 description: `The rule ${last.id} fired first and stops the evaluation of later rules.`,
               }
-        const hasFired = verdict.fired !== undefined
+        const hasFired = decision.fired !== undefined
         if (!hasFired) missed += 1
-        if (hasFired || missed <= MAX_MISSED) verdicts.push(verdict)
+        if (hasFired || missed <= MAX_MISSED) decisions.push(decision)
         if (hasFired && rule.then === 'stop') last = rule
       }
     })
-    for (const verdict of others.slice(0, Math.max(0, MAX_MISSED - missed))) verdicts.push(verdict)
-    return new Decision(verdicts, this.#primitives)
+    for (const decision of others.slice(0, Math.max(0, MAX_MISSED - missed))) decisions.push(decision)
+    return new Decision(decisions, this.#primitives)
   }
 
-  /** The verdicts on rules that are not evaluated: those about connections or webhooks, and header rules of other requests. */
-  #othersThan(isAsked: (rule: FaultRule) => boolean): Verdict[] {
+  /** The decisions on rules that are not evaluated: those about connections or webhooks, and header rules of other requests. */
+  #notEvaluated(isAsked: (rule: FaultRule) => boolean): RuleDecision[] {
     const not = (description: string) => (rule: FaultRule) => ({ rule, description })
     const named = [...this.#rulesOf('head'), ...this.#rulesOf('call')]
     return [
@@ -140,7 +140,7 @@ export class FaultBook {
     ]
   }
 
-  #judge(rule: FaultRule, subject: Subject, tx: Transaction): Verdict {
+  #decideRule(rule: FaultRule, subject: Subject, tx: Transaction): RuleDecision {
     const now = this.#facts.now()
     const over = retired(rule, tx.in(faultCounters).get(rule.id)?.fired ?? 0, now)
     if (over !== undefined) return { rule, description: over }

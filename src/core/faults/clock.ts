@@ -5,7 +5,7 @@ import type { HeaderList } from '../request/headers.ts'
 import { someOf } from '../strict-input.ts'
 import { clockInstant, refuseAfterEnd } from '../time/clock.ts'
 import { parseDuration } from '../time/instant.ts'
-import { advanceTo } from '../time/run-events.ts'
+import { advanceTo, setClock } from '../time/run-events.ts'
 import type { ParametersOf } from './primitive.ts'
 import { skewedBody, skewedHeaders, within } from './skew.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
@@ -51,7 +51,7 @@ function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
       const { events, failed } = advanceTo(sandbox, target, 'The clock action of a fault')
       exchange.caughtUp += events.length + failed.length
     }
-    if (freeze === true && sandbox.clock.rate !== 0) sandbox.setClock({ rate: 0 })
+    if (freeze === true && sandbox.clock.rate !== 0) setClock(sandbox, { rate: 0 })
   }
 }
 

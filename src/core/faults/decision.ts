@@ -17,7 +17,7 @@ export interface Fired {
 }
 
 /** The decision about one rule. */
-export interface Verdict {
+export interface RuleDecision {
   readonly rule: FaultRule
   /** A sentence: why it fired, or why not. */
   readonly description: string
@@ -45,16 +45,16 @@ interface Moved {
 export class Decision implements FaultReport {
   readonly fired: readonly Fired[]
   /** For rules that fired, and the first hundred others of each phase: a log with all of them would be gigabytes. */
-  readonly verdicts: readonly Verdict[]
+  readonly decisions: readonly RuleDecision[]
   /** How far the exchange came, once an adapter has reported it. */
   sent: Sent | undefined
   readonly #primitives: PrimitiveMap
   /** The changes by faults on the request, in order, without those of the request itself. */
   readonly moved: Moved[] = []
 
-  constructor(verdicts: readonly Verdict[], primitives: PrimitiveMap) {
-    this.fired = verdicts.flatMap(({ fired }) => fired ?? [])
-    this.verdicts = verdicts
+  constructor(decisions: readonly RuleDecision[], primitives: PrimitiveMap) {
+    this.fired = decisions.flatMap(({ fired }) => fired ?? [])
+    this.decisions = decisions
     this.#primitives = primitives
   }
 

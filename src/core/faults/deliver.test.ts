@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { workspaceService } from '../../emulator/service.ts'
-import { Decision, type Verdict } from './decision.ts'
+import { Decision, type RuleDecision } from './decision.ts'
 import { type DeliverFault, treatmentOf } from './deliver.ts'
 import type { FaultRule } from './rule.ts'
 
 /** The treatment of a webhook by rules r1, r2 and so on, each with these `deliver` actions. */
 function treated(...rules: readonly (readonly DeliverFault[])[]) {
-  const verdicts = rules.map((faults, n): Verdict => {
+  const decisions = rules.map((faults, n): RuleDecision => {
     const rule = { id: `r${n + 1}` } as FaultRule
     const actions = faults.map((deliver) => ({ deliver }))
     return { rule, description: '', fired: { rule, actions, step: undefined, n: 1, key: null } }
   })
-  return treatmentOf(new Decision(verdicts, workspaceService.primitives))
+  return treatmentOf(new Decision(decisions, workspaceService.primitives))
 }
 
 test.for<[DeliverFault, object]>([

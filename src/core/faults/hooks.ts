@@ -133,7 +133,7 @@ export class FaultedRequest implements RequestHooks {
     return {
       actions,
       // The sender reports its own errors; the response does not depend on them.
-      hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
+      hold: waits ? async () => this.#sandbox.deliveries.whenIdle().catch(() => {}) : undefined,
       releases: this.#sandbox.faults.releasesOf(decision),
       report: (sent) => {
         decision.sent = sent
@@ -220,7 +220,7 @@ function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
 function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
   const asked = magicOf(sandbox, call)
   if (asked.length === 0) return decision
-  const verdicts = asked.map(({ value, actions }) => {
+  const decisions = asked.map(({ value, actions }) => {
     // It has the form of every other rule, but exists for one request only and is not in the table.
     const rule: FaultRule = {
       id: `magic:${value}`,
@@ -239,7 +239,7 @@ function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined)
     }
     return { rule, description: MAGIC, fired: { rule, actions, step: undefined, n: 1, key: null } }
   })
-  return new Decision([...(decision?.verdicts ?? []), ...verdicts], sandbox.service.primitives)
+  return new Decision([...(decision?.decisions ?? []), ...decisions], sandbox.service.primitives)
 }
 
 const MAGIC = 'The request itself triggers it with a reserved value.'

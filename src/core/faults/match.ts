@@ -39,7 +39,7 @@ export function mismatch(match: FaultMatch | 'everything', subject: Subject): st
   const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
   const [missed] = compare(others as RequestMatch, subject).missed
   if (missed !== undefined) {
-    const { what, actual, expected } = tellable(missed, others as RequestMatch, subject)
+    const { what, actual, expected } = loggable(missed, others as RequestMatch, subject)
     return differs(what, actual, expected)
   }
   const { caller, connection } = subject
@@ -58,10 +58,10 @@ function connectionMismatch({ connection_request_index: index }: FaultMatch): st
 }
 
 // The description becomes part of the log, which keeps no secrets and no large bodies.
-function tellable(missed: Missed, match: RequestMatch, subject: RequestSubject): Missed {
+function loggable(missed: Missed, match: RequestMatch, subject: RequestSubject): Missed {
   if (subject.kept === undefined || !CARRIED.test(missed.what)) return missed
-  const told = compare(match, { ...subject, ...subject.kept() }).missed
-  return told.find(({ what }) => what === missed.what) ?? { ...missed, actual: REDACTED }
+  const shown = compare(match, { ...subject, ...subject.kept() }).missed
+  return shown.find(({ what }) => what === missed.what) ?? { ...missed, actual: REDACTED }
 }
 
 /** Parts of a request with values of the client's choice. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { policySyntax } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
-import { requestWindow } from '../request/access.ts'
+import { windowKey } from '../request/access.ts'
 import { type HeaderList, headerValue } from '../request/headers.ts'
 import { type Admission, type Limit, type PolicySyntax, policyFields } from '../request/rate-limiter.ts'
 import { either, form, someOf, strictObject } from '../strict-input.ts'
@@ -72,8 +72,9 @@ function merged({ given }: Fault<QuotaFault>): QuotaFault {
 
 // The window does not change: a refused request takes no place (T04).
 function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): never {
-  const { key, limit, now } = requestWindow(sandbox, exchange)
-  const admission = claimed(fault, sandbox.limiter.peek(key, limit, now), now)
+  const { windows, now } = sandbox.limits
+  const limit = sandbox.limits.of(exchange.call.operation.name)
+  const admission = claimed(fault, windows.peek(windowKey(sandbox, exchange), limit, now), now)
   const hasRetryAfter = retryAfter(fault, admission, now) !== undefined
   refuse('rate_limit_exceeded', {
     detail:
@@ -92,9 +93,9 @@ export function ratePart(
   fault: QuotaFault,
   found: Admission,
 ): RatePart {
-  const now = sandbox.limiterNow()
+  const now = sandbox.limits.now
   const admission = claimed(fault, found, now)
-  const limit = sandbox.limitOf(exchange.call.operation.name)
+  const limit = sandbox.limits.of(exchange.call.operation.name)
   return {
     admission,
     headers: quotaFields(fault, admission, limit, now, exchange.settings.get(policySyntax)),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { CHALLENGE, catalog, type ErrorCode, Refusal, type RefusalOptions } from '../errors.ts'
+import { declaredWith, type ErrorCode, errorKindOf, errorKinds } from '../error-kinds.ts'
+import { CHALLENGE, Refusal, type RefusalOptions } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'
 import type { Content, Exchange } from '../request/exchange.ts'
 import { type HeaderList, responseHeaders, withHeaders } from '../request/headers.ts'
@@ -16,7 +17,7 @@ function schema() {
   return strictObject({
     status: intBetween(200, 599),
     /** Machine-readable code of the error, one of the catalog; default: by the status. */
-    code: nameAmong(Object.keys(catalog), 'error code').optional(),
+    code: nameAmong([...errorKinds.keys()], 'error code').optional(),
     detail: nonEmptyText().optional(),
     headers: responseHeaders().optional(),
     /** JSON, or text that is sent unchanged. Absent: the error body of the error format for a status from 400 on, else none. */
@@ -91,7 +92,7 @@ function saidBy({ status, body, proxy }: Respond, exchange: Exchange): Content {
   }
   if (refusal === undefined) return content(undefined)
   if (proxy !== true) return fail(exchange, refusal)
-  return content(`${catalog[refusal.code].title}\n`, [['Content-Type', PLAIN]])
+  return content(`${errorKindOf(refusal.code).title}\n`, [['Content-Type', PLAIN]])
 }
 
 const BODILESS: ReadonlySet<number> = new Set([204, 304])
@@ -100,7 +101,8 @@ const PLAIN = 'text/plain; charset=utf-8'
 
 // The error reads as if the service had sent it: it does not mention a rule.
 function refusalOf({ status, code, detail }: Respond): Refusal {
-  const usual = BY_STATUS.get(status) ?? (status < 500 ? 'bad_request' : 'internal_error')
+  const usual =
+    BY_STATUS.get(status) ?? declaredWith(status) ?? (status < 500 ? 'bad_request' : 'internal_error')
   // The schema has checked the code.
   const word = (code as ErrorCode | undefined) ?? usual
   const more: Partial<RefusalOptions> = {
@@ -108,18 +110,19 @@ function refusalOf({ status, code, detail }: Respond): Refusal {
     ...(status >= 500 && { retryable: true }),
     ...(status === 401 && { headers: CHALLENGE }),
   }
-  const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`
+  const { sentence, title } = errorKindOf(word)
+  const said = detail ?? sentence ?? `The request was refused: ${title.toLowerCase()}.`
   return new Refusal(word, { status, detail: said, ...more })
 }
 
 const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'bad_request'],
   [401, 'unauthorized'],
   [403, 'forbidden'],
   [404, 'not_found'],
   [405, 'method_not_allowed'],
   [408, 'request_timeout'],
   [409, 'conflict'],
-  [410, 'results_gone'],
   [413, 'payload_too_large'],
   [415, 'unsupported_media_type'],
   [417, 'expectation_failed'],
@@ -130,23 +133,3 @@ const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [503, 'service_unavailable'],
   [504, 'gateway_timeout'],
 ])
-
-const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  bad_request: 'The request was not understood.',
-  validation_failed: 'A field of the request is not valid.',
-  unauthorized: 'The key is not valid.',
-  forbidden: 'The key is not allowed to do this.',
-  not_found: 'There is no such object.',
-  request_timeout: 'The request did not arrive in time.',
-  conflict: 'The object is in a state that does not allow this.',
-  results_not_ready: 'The results are not available yet.',
-  idempotency_key_reused: 'The Idempotency-Key was used before with a different body.',
-  idempotency_key_in_use: 'A request with the same Idempotency-Key is still in progress.',
-  results_gone: 'The results have been cleaned up.',
-  payload_too_large: 'The body is too large.',
-  rate_limit_exceeded: 'More requests were sent than the limit allows.',
-  internal_error: 'The service failed to handle the request.',
-  bad_gateway: 'The service sent no usable response.',
-  service_unavailable: 'The service is not available at the moment.',
-  gateway_timeout: 'The service did not respond in time.',
-}

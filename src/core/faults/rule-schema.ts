@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { oncePerSettings } from '../assumptions.ts'
+import { memoizeBySettings } from '../assumptions.ts'
 import type { Service } from '../service.ts'
 import { together } from '../strict-input.ts'
 import { clashes } from './clashes.ts'
@@ -14,7 +14,7 @@ import {
 } from './rule.ts'
 
 /** The schema of a rule as a user writes it. Created on first use: most sandboxes have no rules. */
-export const draftSchema = oncePerSettings(
+export const draftSchema = memoizeBySettings(
   (service: Service, settings): z.ZodType<FaultDraft> =>
     together(draftRule(service, settings), (value) =>
       clashes(value, expand(value, service), service.primitives),
@@ -22,7 +22,7 @@ export const draftSchema = oncePerSettings(
 )
 
 /** The schemas of the rules and counters of a state document. */
-export const storedSchemas = oncePerSettings(
+export const storedSchemas = memoizeBySettings(
   (service: Service, settings): { rule: z.ZodType<FaultRule>; counter: z.ZodType<FaultCounter> } => ({
     rule: together(storedRule(service, settings), (value) => clashes(value, value, service.primitives)),
     counter: ruleCounter(),

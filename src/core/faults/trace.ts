@@ -35,7 +35,7 @@ export type FaultTrace = ShapeOf<typeof faultTrace>
 /** Every fault rule that a request was compared with, in the order of evaluation. */
 export function faultsOf(report: FaultReport | undefined): FaultTrace[] {
   if (!(report instanceof Decision)) return []
-  return report.verdicts.map(({ rule, description, fired, counter = fired }) => ({
+  return report.decisions.map(({ rule, description, fired, counter = fired }) => ({
     rule: rule.id,
     preset: rule.preset,
     source: rule.source,

@@ -1,5 +1,5 @@
-import { keeping } from '../keeping.ts'
 import { load, rethrowNotLoaded } from '../load.ts'
+import { memoize } from '../memoize.ts'
 import { fitsRegex, linearRegex } from '../regex.ts'
 
 // Loaded at the first glob, since a start has none.
@@ -30,7 +30,7 @@ export function fitsGlob(pattern: string, text: string): boolean {
   return expression !== undefined && fitsRegex(expression, text) !== negated
 }
 
-const compiled = keeping((pattern): Compiled => {
+const compiled = memoize((pattern): Compiled => {
   if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
   const { state } = picomatch().makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
   // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.

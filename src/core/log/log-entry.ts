@@ -1,7 +1,7 @@
 import type { Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import { isRemainder, MAX_ISSUES, problemCount } from '../issue-list.ts'
-import { isObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import {
   isDistinct,
   secretsIn,
@@ -36,13 +36,13 @@ export function logEntry(
     id: exchange.id,
     at: exchange.at,
     method: call.method,
-    path: withoutWords(call.path, words),
+    path: masked(call.path, words),
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
     added: (stub ?? place) === undefined ? undefined : call.operation,
     remark: exchange.reply?.remark,
-    params: withoutWords(call.params, words),
+    params: masked(call.params, words),
     nearest: exchange.nearest,
     query,
     headers,
@@ -57,7 +57,7 @@ export function logEntry(
     window: exchange.window,
     admission,
     idempotency,
-    error: refusal && withoutWords(keptError(refusal), words),
+    error: refusal && masked(keptError(refusal), words),
     assumed: [...assumed],
     mentioned: [...mentioned].filter((id) => !assumed.has(id)),
     settings: exchange.settings,
@@ -70,15 +70,20 @@ export function logEntry(
   }
 }
 
+// Most requests have no word to mask.
+function masked<T>(value: T, words: readonly string[]): T {
+  return words.length === 0 ? value : withoutWords(value, words)
+}
+
 /** The parts of a request that may be kept: no credentials, and no large body. */
 export function keptOf(
   { operation: { secrets }, query, headers, body }: Call,
   words: readonly string[],
 ): Pick<LogEntry, 'query' | 'headers' | 'body'> {
   return {
-    query: withoutWords(withoutSecrets(withoutFields(query, secrets)), words),
-    headers: withoutWords(withoutCredentials(headers), words),
-    body: withoutWords(keptBody(body, secrets), words),
+    query: masked(withoutSecrets(withoutFields(query, secrets)), words),
+    headers: masked(withoutCredentials(headers), words),
+    body: masked(keptBody(body, secrets), words),
   }
 }
 
@@ -102,10 +107,10 @@ export function maskedWordsOf(
 function addTexts(value: unknown, texts: string[]): void {
   if (typeof value === 'string') texts.push(value)
   else if (Array.isArray(value)) for (const each of value) addTexts(each, texts)
-  else if (isObject(value))
+  else if (typeof value === 'object' && value !== null)
     for (const name of Object.keys(value)) {
       texts.push(name)
-      addTexts(value[name], texts)
+      addTexts((value as JsonObject)[name], texts)
     }
 }
 

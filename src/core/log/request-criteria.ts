@@ -41,7 +41,7 @@ function pathMatch(): z.ZodType<PathMatch, PathMatch> {
     error: ({ input }) => regexProblem(String(input)),
   })
   return either<PathMatch>(
-    'must be a glob such as "/v1/pages/*", or {"regex": "..."}',
+    'must be a glob such as "/v1/*", or {"regex": "..."}',
     form.text(nonEmptyText()),
     form.object(strictObject({ regex })),
   )

@@ -215,10 +215,10 @@ export class RequestLog {
     return this.#entries.length
   }
 
-  /** Counts a request that has arrived. @returns its number, from 1 */
-  count(): number {
+  /** Counts a request that has arrived. @returns its id */
+  count(sandbox: string): string {
     this.requests += 1
-    return this.requests
+    return requestId(sandbox, this.requests)
   }
 
   add(entry: LogEntry, bodies: WholeBodies = NO_BODIES): void {
@@ -270,3 +270,8 @@ export class RequestLog {
 }
 
 const NO_BODIES: WholeBodies = { request: undefined, response: undefined }
+
+/** The id of a request of a sandbox. @param number counted from 1 */
+export function requestId(sandbox: string, number: number): string {
+  return `${sandbox}-${String(number).padStart(6, '0')}`
+}

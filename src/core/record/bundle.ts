@@ -150,7 +150,7 @@ export async function bundleOf(
   recording.begin()
   const { parts, dropped } = recording
   const [first] = parts
-  const state = documentOf(first?.start ?? sandbox.checkpoint(), service, sandbox.name)
+  const state = documentOf(first?.start ?? sandbox.capture({ log: false }), service, sandbox.name)
   const items = parts.flatMap((part) => part.items)
   for (let turn = 0; turn < LAST_TURNS && !items.every(hasEnded); turn++) await nextTurn()
   const open = items.filter((item) => !hasEnded(item)).length

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type ErrorCode, Refusal } from '../errors.ts'
+import type { ErrorCode } from '../error-kinds.ts'
+import { Refusal } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'

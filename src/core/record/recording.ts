@@ -55,10 +55,10 @@ interface RecordedSandbox {
   readonly clock: Clock
   readonly options: { readonly host: () => number }
   readonly service: Pick<Service, 'operations'>
-  readonly running: unknown
-  readonly pendingWork: PendingWork | undefined
-  checkpoint(): SandboxState
-  onReplaced(listener: () => void): () => void
+  readonly advances: { readonly running: unknown }
+  readonly deliveries: Pick<PendingWork, 'isIdle' | 'isRequesting'>
+  readonly listeners: { onReplaced(listener: () => void): () => void }
+  capture(how: { readonly log: false }): SandboxState
 }
 
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'wall'> : never
@@ -129,7 +129,7 @@ export class Recording {
       if (result !== undefined) this.#addResult(result)
       this.#onEntry(entry)
     })
-    sandbox.onReplaced(() => {
+    sandbox.listeners.onReplaced(() => {
       this.parts = []
       this.dropped = 0
       // Before anything acts on the new state, such as webhooks that it has not sent.
@@ -152,12 +152,17 @@ export class Recording {
     const part = this.parts.at(-1)
     const isFull = part !== undefined && (part.items.length >= this.maxInputs || part.bytes > MAX_BYTES)
     if (part !== undefined && !(isFull && this.#isIdle)) return
-    if (part === undefined && this.#sandbox.pendingWork?.isRequesting) this.cannotRepeat(IN_FLIGHT)
+    if (part === undefined && this.#sandbox.deliveries.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
     if (this.parts.length > 1) this.dropped += this.parts.shift()?.items.length ?? 0
     const { clock, options, service } = this.#sandbox
     const empty = { items: [], results: [], operations: service.operations }
-    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), ...empty, bytes: 0 })
+    this.parts.push({
+      start: this.#sandbox.capture({ log: false }),
+      wall: options.host(),
+      ...empty,
+      bytes: 0,
+    })
     this.#at = clock.now
   }
 
@@ -205,8 +210,8 @@ export class Recording {
   }
 
   get #isIdle(): boolean {
-    const { running, pendingWork } = this.#sandbox
-    return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
+    const { advances, deliveries } = this.#sandbox
+    return advances.running === undefined && deliveries.isIdle && this.#calls === 0
   }
 
   #addResult(result: OwnResult): void {

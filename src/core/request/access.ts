@@ -31,8 +31,8 @@ const NOBODY: Caller = {
   denied: [],
 }
 
-/** The rate window that a request uses, and the milliseconds on its clock. */
-export function requestWindow(sandbox: Sandbox, exchange: Exchange) {
+/** The key of the rate window that a request uses. */
+export function windowKey(sandbox: Sandbox, exchange: Exchange): string {
   const { caller, ownTeamspace, call, settings } = exchange
   const { operation, path, pathPrefix } = call
   // A caller who may not act in a teamspace must not use up its windows either.
@@ -40,18 +40,14 @@ export function requestWindow(sandbox: Sandbox, exchange: Exchange) {
   const teamspace = isTheirs ? caller.teamspace_id : ownTeamspace
   const own = path.slice(pathPrefix.length)
   const place = settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${own}`
-  return {
-    key: `${teamspace} ${place}`,
-    limit: sandbox.limitOf(operation.name),
-    now: sandbox.limiterNow(),
-  }
+  return `${teamspace} ${place}`
 }
 
 /** Takes a place in the rate window of the request, or refuses it with 429. Specification: Limits / Rate limits. */
 export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
-  const { key, limit, now } = requestWindow(sandbox, exchange)
-  const admission = sandbox.limiter.admit(key, limit, now, sandbox.enforcesLimits)
-  exchange.window = { key, limit, admission }
+  const window = sandbox.limits.admit(windowKey(sandbox, exchange), exchange.call.operation.name)
+  exchange.window = window
+  const { limit, admission } = window
   if (admission.admitted) return
   const frozen = sandbox.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {

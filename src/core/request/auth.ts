@@ -118,10 +118,10 @@ export class Authenticator {
       return unauthorized(detail)
     }
     this.#refresh()
-    // The state contains digests. A digest that was read there must not work as a token.
-    if (isSealed(token)) return unauthorized('No key of this sandbox has the given token.')
     const known = this.#byToken.get(token)
     if (known !== undefined) return known
+    // The state contains digests. A digest that was read there must not work as a token.
+    if (isSealed(token)) return unauthorized('No key of this sandbox has the given token.')
     const key = this.#byDigest.get(seal(token))
     if (key !== undefined) {
       const caller = callerOf(key)

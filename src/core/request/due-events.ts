@@ -28,7 +28,7 @@ function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
   poll.progress(scope, ref)
   const commit = sandbox.commit(scope)
   let { ran } = runEvents(sandbox, sandbox.clock.now)
-  const next = sandbox.skipsOnPoll ? nextEventOf(sandbox, ref) : undefined
+  const next = sandbox.clock.skipsOnPoll ? nextEventOf(sandbox, ref) : undefined
   if (next?.urgency === 'work') {
     const { events, failed } = advanceTo(sandbox, Date.parse(next.due_at), 'Skipping on a poll')
     ran += events.length + failed.length

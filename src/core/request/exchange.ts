@@ -56,7 +56,7 @@ export interface Call {
   /** The part of the path before `/v1`: where a user's server has mounted the emulator, then `/@name`; empty without both. */
   readonly pathPrefix: string
   /** `http://host:port` that it was sent to. Absent for a request without HTTP: then the origin of the server is used. */
-  readonly origin?: string
+  readonly origin?: string | undefined
   readonly chosenBy: ChosenBy
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | readonly string[]>>
@@ -66,17 +66,17 @@ export interface Call {
   /** Id of the calling key, for a request that is repeated from the log, where it has no token. */
   readonly keyId?: string
   /** Lower-case names of headers that were sent more than once, of those that may be sent only once. */
-  readonly repeated?: readonly string[]
+  readonly repeated?: readonly string[] | undefined
   /** Ids of the rules that its X-Emulator-Fault header has armed. They act only on this request. */
-  readonly armed?: readonly string[]
+  readonly armed?: readonly string[] | undefined
   /** Absent: `perform` asks the sandbox for them. */
   readonly hooks?: RequestHooks
   /** Absent for a request without HTTP. */
-  readonly timing?: RequestTiming
+  readonly timing?: RequestTiming | undefined
   /** Absent for a request that no web page of another origin has sent. */
-  readonly cors?: CorsCheck
+  readonly cors?: CorsCheck | undefined
   /** Absent for a request without HTTP. */
-  readonly evidence?: Evidence
+  readonly evidence?: Evidence | undefined
 }
 
 /** The status, the headers and the body of a response. */
@@ -132,26 +132,30 @@ export interface Surroundings {
   readonly origin?: string | undefined
   /** Undefined while a starting state is built. */
   readonly hooks?: Hooks | undefined
-  /** See {@link Scope.receiverProblem}; absent when no webhooks are sent. */
-  readonly receiverProblem?: Scope['receiverProblem'] | undefined
+  /** Absent while a starting state is built. */
+  readonly deliveries?: { readonly problemOf: Scope['receiverProblem'] } | undefined
 }
 
 /** The capabilities of a handler, bound to one transaction. */
 export class HandlerScope implements Scope {
   tx: Transaction
   now: number
-  readonly seed: number
   readonly settings: Settings
   readonly cause: string
+  #seed: number | undefined
   readonly #surroundings: Surroundings
 
   constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string) {
     this.tx = tx
     this.now = now
-    this.seed = surroundings.seed
     this.settings = surroundings.settings
     this.cause = cause
     this.#surroundings = surroundings
+  }
+
+  get seed(): number {
+    this.#seed ??= this.#surroundings.seed
+    return this.#seed
   }
 
   get sandbox(): string {
@@ -175,7 +179,8 @@ export class HandlerScope implements Scope {
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
   readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>
     this.#surroundings.hooks?.treatmentOf(type, url, resource)
-  readonly receiverProblem = (url: string): string | undefined => this.#surroundings.receiverProblem?.(url)
+  readonly receiverProblem = (url: string): string | undefined =>
+    this.#surroundings.deliveries?.problemOf(url)
 }
 
 /** One request in the pipeline: its scope, and the results of its steps. */
@@ -266,7 +271,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   }
 
   readonly note = (item: string, ...settings: readonly AnySetting[]): void => {
-    if (settings.length > 0 && this.settings.settle(settings)) return
+    if (settings.length > 0 && this.settings.isChosen && this.settings.settle(settings)) return
     this.#assumed ??= new Set()
     this.#assumed.add(item)
   }

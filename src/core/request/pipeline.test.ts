@@ -109,7 +109,7 @@ test('the log names the step that decided each request', async () => {
   const sandbox = await makeSandbox()
   perform(sandbox, call())
   perform(sandbox, call({ headers: {} }))
-  sandbox.limiter.fill('k notes.create', sandbox.limitOf('notes.create'), START, 0)
+  sandbox.limits.windows.fill('k notes.create', sandbox.limits.of('notes.create'), START, 0)
   perform(sandbox, call())
   expect(sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
     ['handle', 200],

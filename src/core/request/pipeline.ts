@@ -1,12 +1,12 @@
-import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
+import type { ErrorCode } from '../error-kinds.ts'
+import { defect, type ErrorFormat, Refusal, refuse } from '../errors.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
 import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { authenticate, authorizeCall, rateLimit } from './access.ts'
 import { catchUp, poll } from './due-events.ts'
-import type { Call, Exchange } from './exchange.ts'
-import { noWindow } from './rate-limiter.ts'
+import { type Call, Exchange } from './exchange.ts'
 import { commit, replay } from './replay.ts'
 import { type ApiResponse, finish } from './response.ts'
 import type { Step } from './steps.ts'
@@ -41,13 +41,27 @@ const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateL
 export function perform(sandbox: Sandbox, given: Call): ApiResponse {
   const operation = given.operation.choose?.(given)
   const call = operation === undefined ? given : { ...given, operation }
-  const exchange = sandbox.exchange(call)
+  const exchange = exchangeOf(sandbox, call)
   try {
     run(sandbox, exchange)
   } catch (error) {
-    exchange.refusal = error instanceof Refusal ? error : sandbox.reportDefect(error)
+    exchange.refusal = refusalOf(sandbox, error)
   }
   return finish(sandbox, exchange)
+}
+
+/** Begins a request: it gets its number. */
+function exchangeOf(sandbox: Sandbox, call: Call): Exchange {
+  sandbox.recording.begin()
+  const id = sandbox.log.count(sandbox.name)
+  return new Exchange(call, sandbox.store.begin(), sandbox.clock.now, sandbox, id)
+}
+
+/** The refusal itself, or the one for a defect, which is reported. */
+export function refusalOf({ options }: Sandbox, error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  options.onDefect(error)
+  return defect()
 }
 
 function run(sandbox: Sandbox, exchange: Exchange, steps = PIPELINE): void {
@@ -82,7 +96,7 @@ function handle(_: Sandbox, exchange: Exchange): void {
  * body has not been read and it takes none.
  */
 export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void {
-  const exchange = sandbox.exchange(call)
+  const exchange = exchangeOf(sandbox, call)
   try {
     if (hasArrived) run(sandbox, exchange, ARRIVAL)
   } catch {
@@ -90,7 +104,7 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
   }
   exchange.step = 'faultsBefore'
   exchange.injected = true
-  const untouched = noWindow(sandbox.limitOf(call.operation.name), sandbox.limiterNow())
+  const untouched = sandbox.limits.untouched(call.operation.name)
   const words = maskedWordsOf(call, sandbox, exchange.settings)
   sandbox.log.add(logEntry(exchange, 0, exchange.window?.admission ?? untouched, words))
 }
@@ -116,7 +130,11 @@ export function respondUnrouted(
   refusal: Refusal | undefined,
 ): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
-  const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
+  const exchange = exchangeOf(sandbox, {
+    ...EMPTY_CALL,
+    ...known,
+    operation: { ...unroutedOperation, errorFormat },
+  })
   const ofRouting = OF_ROUTING.has(refusal?.code)
   try {
     if (refusal !== undefined) catchUp(sandbox, exchange)
@@ -135,7 +153,7 @@ const OF_ROUTING: ReadonlySet<ErrorCode | undefined> = new Set(['route_not_found
 
 const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
 
-const NOWHERE: AnyOperation = {
+const unroutedOperation: AnyOperation = {
   name: '',
   method: 'GET',
   path: '',

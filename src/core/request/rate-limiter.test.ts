@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DEFAULT_LIMIT, noWindow, policyFields, RateLimiter } from './rate-limiter.ts'
+import { DEFAULT_LIMIT } from '../core-assumptions.ts'
+import { noWindow, policyFields, RateLimiter } from './rate-limiter.ts'
 
 const T0 = 1_772_366_400_000
 

@@ -1,3 +1,5 @@
+import type { Settings } from '../assumptions.ts'
+import { DEFAULT_LIMIT, limitClock, limitOverrides, limitsEnforced } from '../core-assumptions.ts'
 import { SECOND } from '../time/instant.ts'
 
 /** How many requests a window admits, and how long the window is. */
@@ -42,9 +44,6 @@ export interface SavedWindow {
   readonly id: string
   readonly hits: readonly number[]
 }
-
-/** The default of the service: 200 requests in 60 seconds. Specification: Limits / Rate limits. */
-export const DEFAULT_LIMIT: Limit = { limit: 200, window: 60 * SECOND }
 
 /** One policy as the RateLimit fields describe it. Times are in seconds; counts are not negative. */
 export interface PolicyState {
@@ -134,6 +133,56 @@ export class RateLimiter {
     while (gone < hits.length && (hits[gone] ?? now) + window <= now) gone += 1
     if (gone > 0) hits.splice(0, gone)
     return hits
+  }
+}
+
+/** The rate limits of a sandbox: its windows, and the settings about them. */
+export class Limits {
+  readonly windows = new RateLimiter()
+  readonly #clock: { readonly now: number; readonly host: () => number }
+  #limits: ReadonlyMap<string, Limit> = new Map()
+  #isVirtual = true
+  #areEnforced = true
+
+  constructor(clock: { readonly now: number; readonly host: () => number }) {
+    this.#clock = clock
+  }
+
+  /** Follows changed settings. @param enforce whether full windows refuse when no setting decides it */
+  follow(settings: Settings, enforce: boolean): void {
+    this.#isVirtual = settings.get(limitClock) === 'virtual'
+    this.#areEnforced = settings.get(limitsEnforced) ?? enforce
+    this.#limits = new Map(
+      settings
+        .get(limitOverrides)
+        .map(({ operation, limit, window_s }) => [operation, { limit, window: window_s * SECOND }]),
+    )
+  }
+
+  /** The limit of an operation. */
+  of(operation: string): Limit {
+    return this.#limits.get(operation) ?? DEFAULT_LIMIT
+  }
+
+  /** Whether a full rate window refuses. */
+  get areEnforced(): boolean {
+    return this.#areEnforced
+  }
+
+  /** The time that rate windows go by (T07). */
+  get now(): number {
+    return this.#isVirtual ? this.#clock.now : this.#clock.host()
+  }
+
+  /** Takes a place in a window of an operation, or refuses when none is free. */
+  admit(key: string, operation: string) {
+    const limit = this.of(operation)
+    return { key, limit, admission: this.windows.admit(key, limit, this.now, this.#areEnforced) }
+  }
+
+  /** The decision for a request of an operation that takes no place. */
+  untouched(operation: string): Admission {
+    return noWindow(this.of(operation), this.now)
   }
 }
 

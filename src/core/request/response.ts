@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
-import { type Admission, noWindow } from './rate-limiter.ts'
+import type { Admission } from './rate-limiter.ts'
 import { type StreamPauses, streamPauses } from './stream-pauses.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -30,9 +30,11 @@ export interface ApiResponse extends Content {
 export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const { hooks } = exchange
   const content = hooks?.content(exchange) ?? contentOf(exchange)
-  const limit = sandbox.limitOf(exchange.call.operation.name)
+  const { method, operation, cors } = exchange.call
   const found =
-    exchange.refusal?.options.admission ?? exchange.window?.admission ?? noWindow(limit, sandbox.limiterNow())
+    exchange.refusal?.options.admission ??
+    exchange.window?.admission ??
+    sandbox.limits.untouched(operation.name)
   const own: (readonly [string, string])[] = []
   const shown = sandbox.service.assumptions.shownOf(exchange.assumed)
   if (shown !== '') own.push(['X-Emulator-Assumed', shown])
@@ -42,7 +44,6 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines, bytes } = content
-  const { method, operation, cors } = exchange.call
   const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, words)
   const shownText = text ?? bytes?.toString()

@@ -40,7 +40,7 @@ export function streamPauses(
     stop,
     next: async (after) => {
       if (isOver) return false
-      listeners ??= [sandbox.onReplaced(stop), sandbox.onClosed(stop)]
+      listeners ??= [sandbox.listeners.onReplaced(stop), sandbox.listeners.onClosed(stop)]
       due += after
       if (after > 0 && (clock === 'virtual' || sandbox.clock.rate > 0)) await wait(after)
       return !isOver

@@ -40,7 +40,7 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
     )
     exchange.note('U015', ...(flag === undefined ? [] : [flag]))
   }
-  refuseInvalid(found)
+  if (found.length > 0) refuseInvalid(found)
 }
 
 /** The body; without a contract no number of it has a known meaning, so that one which no double keeps stays a text. */

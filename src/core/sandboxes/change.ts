@@ -22,7 +22,7 @@ export function change<T>(
   cause = 'control',
 ): { readonly result: T; readonly commit: Commit | undefined } {
   runDueEvents(sandbox)
-  sandbox.instantLimit.reset()
+  sandbox.advances.instantLimit.reset()
   const scope = sandbox.scope(cause)
   const result = work(scope)
   return { result, commit: sandbox.commit(scope) }
@@ -78,7 +78,7 @@ export function loadDocument(sandbox: Sandbox, document: unknown, ifRevision?: n
 }
 
 function applyEdit(sandbox: Sandbox, { store, limits }: SandboxState, revision: number): Commit | undefined {
-  sandbox.refuseDuringAdvance()
+  sandbox.advances.refuseOther()
   const { service, options } = sandbox
   const { commit } = change(sandbox, (scope) => {
     const { tx } = scope
@@ -94,25 +94,25 @@ function applyEdit(sandbox: Sandbox, { store, limits }: SandboxState, revision: 
     for (const { table, after } of changes)
       if (after !== undefined && service.collections.has(table)) armRecord(service, scope, table, after)
   })
-  sandbox.limiter.load(limits)
+  sandbox.limits.windows.load(limits)
   return commit
 }
 
-function refuseOutdated({ contentRevision, store }: Sandbox, revision: number): void {
+function refuseOutdated({ content, store }: Sandbox, revision: number): void {
   if (revision > store.revision)
     refuse('precondition_failed', {
       detail: `The document is an edit of revision ${revision}, but the sandbox is at revision ${store.revision}.`,
       mitigation: 'Replace the state without this check, or edit the present document.',
     })
-  if (revision < contentRevision)
+  if (revision < content.revision)
     refuse('precondition_failed', {
-      detail: `The document is an edit of revision ${revision}, but the sandbox has changed in revision ${contentRevision}.`,
+      detail: `The document is an edit of revision ${revision}, but the sandbox has changed in revision ${content.revision}.`,
       mitigation: 'Make the edit in the present document, or replace the state without this check.',
     })
 }
 
 /** Replaces the whole state on behalf of a request. Refuses with `conflict` during an advance. */
 export function replaceState(sandbox: Sandbox, state: SandboxState): void {
-  sandbox.refuseDuringAdvance()
+  sandbox.advances.refuseOther()
   sandbox.replaceWith(state)
 }

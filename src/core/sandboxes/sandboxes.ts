@@ -192,7 +192,7 @@ export class Sandboxes {
 
   /** Resets a sandbox to the state that it was created from. `overrides` takes precedence, for this reset only. */
   async reset(sandbox: Sandbox, overrides: Origin = {}): Promise<void> {
-    sandbox.refuseDuringAdvance()
+    sandbox.advances.refuseOther()
     replaceState(sandbox, await this.startOf(sandbox, overrides))
   }
 

@@ -26,14 +26,14 @@ function shoutAt(sandbox: Sandbox, id: string, due: number): void {
 test('a restore brings back the records, clock, schedule, limits and settings of the save', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one', b: 'two' })
   shoutAt(sandbox, 'a', START + 5000)
-  sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
+  sandbox.limits.windows.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
   await snapshots.save('base')
   const saved = content(sandbox.document())
   advanceTo(sandbox, START + 60_000)
   put(sandbox, 'b', undefined)
   put(sandbox, 'c', 'three')
   setSettings(sandbox, { unknown_fields: 'reject' })
-  sandbox.limiter.load([])
+  sandbox.limits.windows.load([])
   expect(texts(sandbox)).toEqual({ a: 'ONE', c: 'three' })
   await snapshots.restore('base')
   expect(content(sandbox.document())).toBe(saved)
@@ -51,7 +51,7 @@ test('a snapshot does not contain later writes, also after several restores', as
     put(sandbox, text, 'new')
     shoutAt(sandbox, 'a', START + 1000)
     advanceTo(sandbox, sandbox.clock.now + 1000)
-    sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 0)
+    sandbox.limits.windows.fill('ts page', { limit: 5, window: 60_000 }, START, 0)
     await snapshots.restore('base')
     expect(content(sandbox.document())).toBe(saved)
     expect(content(await snapshots.export('base'))).toBe(saved)
@@ -220,7 +220,7 @@ function live(sandbox: Sandbox, step: Step): void {
   if (step.do === 'shout') shoutAt(sandbox, step.id, sandbox.clock.now + step.after)
   if (step.do === 'advance') advanceTo(sandbox, sandbox.clock.now + step.by)
   if (step.do === 'hit') {
-    sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, sandbox.clock.now, step.remaining)
+    sandbox.limits.windows.fill('ts page', { limit: 5, window: 60_000 }, sandbox.clock.now, step.remaining)
   }
 }
 

@@ -80,7 +80,7 @@ export function carryOut(
   }
   blaming('The commands of the function', () => sandbox.commit(scope))
   const description = `${titleOf(call)} was called and returned ${counted(commands.length, 'command')}.`
-  sandbox.reportEvent({ at: sandbox.scope('').at, ...eventOf(call, description) })
+  sandbox.listeners.event({ at: sandbox.scope('').at, ...eventOf(call, description) })
   return texts
 }
 
@@ -93,7 +93,7 @@ export function failCall(sandbox: Sandbox, call: ScenarioCall, error: string): v
   const row = { id: eventId(CALL, event.ref), due_at: call.at, ...failed }
   scope.tx.put(FAILED_EVENTS, row)
   sandbox.commit(scope)
-  sandbox.reportEvent({ at: sandbox.scope('').at, ...failed })
+  sandbox.listeners.event({ at: sandbox.scope('').at, ...failed })
 }
 
 function eventOf({ scenario, ref, caused_by }: ScenarioCall, description: string) {

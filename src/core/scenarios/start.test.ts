@@ -34,7 +34,7 @@ test('a scenario that begins after more events than one advance runs is refused 
 test('a scenario with its own start instant is refused during an advance, and the active one stays', async () => {
   const sandbox = await clockwork()
   await startScenario(sandbox, scenario('before'))
-  sandbox.running = 'advance'
+  sandbox.advances.begin('advance')
   await expect(startScenario(sandbox, scenario('later', START + DAY))).rejects.toMatchObject({
     code: 'conflict',
   })

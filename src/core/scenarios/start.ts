@@ -37,7 +37,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
   const begin = instantOf(sandbox, scenario)
   const merge = await plan(sandbox, beginning, begin)
   if (begin > sandbox.clock.now) {
-    sandbox.refuseDuringAdvance()
+    sandbox.advances.refuseOther()
     // Time cannot go back, so the start is tried on a copy before the clock advances.
     write(new Sandbox(sandbox.options, sandbox.capture()), beginning, merge)
     beginning.onBegin?.()
@@ -62,7 +62,7 @@ export async function startAnew(
   start: SandboxState,
   beginning: ScenarioWithFixtures,
 ): Promise<void> {
-  sandbox.refuseDuringAdvance()
+  sandbox.advances.refuseOther()
   const twin = new Sandbox(sandbox.options, start)
   await startScenario(twin, beginning)
   replaceState(sandbox, twin.capture())
@@ -111,7 +111,10 @@ function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: Merg
   if (active !== undefined) removeEffects(sandbox, scope, active)
   const { rate, skip_on_poll } = scenario.clock ?? {}
   if (rate !== undefined || skip_on_poll !== undefined) {
-    const passing = { rate: rate ?? sandbox.clock.rate, skip_on_poll: skip_on_poll ?? sandbox.skipsOnPoll }
+    const passing = {
+      rate: rate ?? sandbox.clock.rate,
+      skip_on_poll: skip_on_poll ?? sandbox.clock.skipsOnPoll,
+    }
     scope.tx.put(SANDBOX_TABLE, clockRow({ now: sandbox.clock.now, ...passing }, sandbox.options.host))
   }
   if (merge !== undefined) writeMerge(sandbox, scope, merge)

@@ -80,7 +80,7 @@ function act(
   const idOf = (ref: unknown) => (typeof ref === 'string' ? ref : undefined)
   if (state !== undefined) changeRecords(scope, sandbox.service, undefined, state, idOf)
   if (clock !== undefined) {
-    const stopped = { now: scope.now, rate: 0, skip_on_poll: sandbox.skipsOnPoll }
+    const stopped = { now: scope.now, rate: 0, skip_on_poll: sandbox.clock.skipsOnPoll }
     scope.tx.put(SANDBOX_TABLE, clockRow(stopped, sandbox.options.host))
   }
   if (arm !== undefined) armOwn(sandbox, scope, name, arm)

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { oncePerSettings, type Settings } from '../assumptions.ts'
+import { memoizeBySettings, type Settings } from '../assumptions.ts'
 import { nonEmptyText, objectAs, timestamp } from '../fields.ts'
 import type { Issue } from '../json.ts'
-import { keeping } from '../keeping.ts'
+import { memoize } from '../memoize.ts'
 import type { Chance, Faker } from '../random.ts'
 import type { Row } from './commit.ts'
 import type { Index, Store } from './store.ts'
@@ -61,7 +61,7 @@ type CollectionOptions<T extends Row> = Omit<Collection<T>, 'secrets'> & {
  * const pages = collection({ name: 'pages', label: 'page', schema: () => pageRecord })
  */
 export function collection<T extends Row>(options: CollectionOptions<T>): Collection<T> {
-  const schema = oncePerSettings((_, settings) => options.schema(settings))
+  const schema = memoizeBySettings((_, settings) => options.schema(settings))
   return { secrets: [], ...options, schema: (settings) => schema(options, settings) }
 }
 
@@ -77,7 +77,7 @@ export function collectionFor(declared: ReadonlyMap<string, AnyCollection>, name
 export const OWN_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,99}$/
 const OWN_NAMES = 'it has 1 to 100 letters, digits, hyphens and underscores, and begins with a letter'
 
-const ownCollection = keeping(
+const ownCollection = memoize(
   (name): AnyCollection => collection({ name, label: `record of ${name}`, schema: ownRecord }),
 )
 

@@ -143,6 +143,27 @@ export function isContent({ table, id }: Pick<Change, 'table' | 'id'>): boolean 
   return table === SANDBOX_TABLE ? id !== CLOCK && id !== COUNTERS : !BY_ITSELF.has(table)
 }
 
+/** The revision of the last commit that changed content, see {@link isContent}. An edit of an older state is outdated. */
+export class ContentRevision {
+  #revision: number
+
+  constructor(store: Store) {
+    this.#revision = store.revision
+    store.onCommit(({ changes, revision }) => {
+      if (changes.some(isContent)) this.#revision = revision
+    })
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** The next edit of this revision is not outdated: it contains the one that was just applied. */
+  accept(revision: number): void {
+    this.#revision = revision
+  }
+}
+
 /** The document of a sandbox at this moment. Records are shared, not copied: they never change. */
 export function toDocument(
   store: Store,

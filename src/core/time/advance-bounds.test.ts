@@ -5,7 +5,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { AdvanceTarget } from './advance.ts'
 import { advance } from './advance.ts'
 import { END_OF_TIME } from './clock.ts'
-import { runDueEvents } from './run-events.ts'
+import { lagOf, runDueEvents } from './run-events.ts'
 import type { PendingWork } from './turn.ts'
 
 const SECOND = 1_000
@@ -28,7 +28,7 @@ function busyAfterEach(sandbox: Sandbox): PendingWork {
       work.isIdle = true
     },
   }
-  sandbox.onEvent(() => {
+  sandbox.listeners.onEvent(() => {
     work.isIdle = false
   })
   return work
@@ -72,7 +72,7 @@ test.for([0, 1] as const)(
     const kinds = failed === 0 ? ['tick', 'tick', 'tick', 'tick'] : ['broken', 'tick', 'tick', 'tick']
     const sandbox = await clockwork()
     plan(sandbox, ...kinds.map((kind, n) => [kind, `r/${n}`, (n + 1) * SECOND] as const))
-    sandbox.pendingWork = busyAfterEach(sandbox)
+    sandbox.deliveries.add(busyAfterEach(sandbox))
     const minute = { to: (now: number) => now + 60 * SECOND }
     const first = await advance(sandbox, minute, { maxEvents: 3 })
     expect(first).toMatchObject({ stopped: 'limit', to: '2026-03-01T12:00:03.000Z' })
@@ -110,7 +110,7 @@ function slowHost(ms: number) {
   let elapsed = 0
   const host = Object.assign(() => START, { elapsed: () => elapsed })
   const watch = (sandbox: Sandbox) =>
-    sandbox.onEvent(() => {
+    sandbox.listeners.onEvent(() => {
       elapsed += ms
     })
   return { host, watch }
@@ -123,9 +123,9 @@ test.for([false, true])(
     const sandbox = await clockwork({ host })
     plan(sandbox, ...Array.from({ length: 30 }, (_, n) => ['tick', `r/${n}`, n] as const))
     watch(sandbox)
-    if (waits) sandbox.pendingWork = busyAfterEach(sandbox)
+    if (waits) sandbox.deliveries.add(busyAfterEach(sandbox))
     let ran = 0
-    sandbox.onEvent(() => {
+    sandbox.listeners.onEvent(() => {
       ran += 1
     })
     const seen = new Set<number>()
@@ -152,9 +152,9 @@ test('an advance ends when its client leaves, between turns or during a webhook,
   await expect(advance(sandbox, { to: (now) => now + 60 * SECOND }, limits)).rejects.toThrow(
     'The advance was ended before it reached its target. The clock is at 2026-03-01T12:00:02.000Z.',
   )
-  expect([sandbox.clock.due(), sandbox.running]).toEqual([START + 2 * SECOND, undefined])
+  expect([sandbox.clock.due(), sandbox.advances.running]).toEqual([START + 2 * SECOND, undefined])
   const waiting = new AbortController()
-  sandbox.pendingWork = { isIdle: false, isRequesting: false, whenIdle: () => new Promise(() => {}) }
+  sandbox.deliveries.add({ isIdle: false, isRequesting: false, whenIdle: () => new Promise(() => {}) })
   const stuck = advance(sandbox, { steps: 1 }, { signal: waiting.signal })
   waiting.abort()
   await expect(stuck).rejects.toThrow('The advance was ended')
@@ -170,7 +170,7 @@ test('a request during an advance runs only events that are due at the instant r
     change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/now', now)))
     seen.push([sandbox.clock.now - START, runDueEvents(sandbox).events.map(({ ref }) => ref)])
   }
-  sandbox.onEvent(({ ref }) => {
+  sandbox.listeners.onEvent(({ ref }) => {
     // The turn is over, and the request comes before the next one.
     elapsed += 10
     if (ref !== 'r/now') setImmediate(request)
@@ -195,7 +195,7 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
     options: { mitigation: expect.stringContaining('{"rate": 0} stops it where it is') },
   })
   // The clock is still late: every due event is still scheduled.
-  expect(sandbox.lag).toBe(START + 200_000 * SECOND - sandbox.clock.now)
+  expect(lagOf(sandbox)).toBe(START + 200_000 * SECOND - sandbox.clock.now)
 })
 
 test('one advance has the same result as many small ones', async () => {

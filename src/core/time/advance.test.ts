@@ -19,7 +19,7 @@ class SlowWork implements PendingWork {
   isRequesting = false
 
   constructor(sandbox: Sandbox) {
-    sandbox.onEvent(() => {
+    sandbox.listeners.onEvent(() => {
       this.isIdle = false
     })
     this.whenIdle = () =>
@@ -56,16 +56,16 @@ async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
 
 test('a running advance is shown with its events up to now, and a failed one with those that ran', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
-  expect(sandbox.latestAdvance()).toEqual({ running: false, result: null })
+  expect(sandbox.advances.latest).toEqual({ running: false, result: null })
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const client = new AbortController()
   const passage = advance(sandbox, by(5 * SECOND), { signal: client.signal })
   await expect.poll(() => work.waits.length).toBe(1)
-  expect(sandbox.latestAdvance()).toMatchObject({ running: true, result: { events: [{ ref: 'r/1' }] } })
+  expect(sandbox.advances.latest).toMatchObject({ running: true, result: { events: [{ ref: 'r/1' }] } })
   client.abort()
   await expect(passage).rejects.toThrow(Refusal)
-  const { running, result } = sandbox.latestAdvance()
+  const { running, result } = sandbox.advances.latest
   expect([running, result?.events.length, result?.to]).toEqual([
     false,
     1,
@@ -76,7 +76,7 @@ test('a running advance is shown with its events up to now, and a failed one wit
 test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const passage = advance(sandbox, by(10 * SECOND))
   await work.finish()
   await work.finish()
@@ -91,7 +91,7 @@ test('an advance to a goal that is already reached waits for deliveries in fligh
   await advance(sandbox, by(1 * SECOND))
   const work = new SlowWork(sandbox)
   work.isIdle = false
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const passage = advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/1' } } })
   await work.finish()
   expect((await passage).events).toEqual([])
@@ -108,7 +108,7 @@ test('an advance that begins during another waits for its end', async () => {
 test('an advance waits while another one calls functions of scenarios', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const first = advance(sandbox, by(1 * SECOND))
   while (work.waits.length === 0) await Promise.resolve()
   work.isRequesting = false
@@ -123,7 +123,7 @@ test('an advance waits while another one calls functions of scenarios', async ()
 test('an advance that waits for another ends when its client leaves or its sandbox is closed', async () => {
   const sandbox = await emulatorWithTicks(1)
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const first = advance(sandbox, by(1 * SECOND))
   while (work.waits.length === 0) await Promise.resolve()
   work.isRequesting = false
@@ -141,7 +141,7 @@ test('an advance that waits for another ends when its client leaves or its sandb
 test('an advance is refused without effect while another waits for a webhook', async () => {
   const sandbox = await emulatorWithTicks(1, 2, 3)
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  const removeWork = sandbox.deliveries.add(work)
   const first = advance(sandbox, by(2 * SECOND))
   while (work.waits.length === 0) await Promise.resolve()
   await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({
@@ -150,7 +150,7 @@ test('an advance is refused without effect while another waits for a webhook', a
   })
   for (let n = 0; n < 2; n++) await work.finish()
   expect((await first).events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
-  sandbox.pendingWork = undefined
+  removeWork()
   expect((await advance(sandbox, by(2 * SECOND))).events.map(({ ref }) => ref)).toEqual(['r/3'])
 })
 
@@ -164,7 +164,7 @@ test('an advance that is refused does not block the next one', async () => {
 test('events that run for other requests during an advance are in its result', async () => {
   const sandbox = await emulatorWithTicks(1)
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const passage = advance(sandbox, by(5 * SECOND))
   while (work.waits.length === 0) await Promise.resolve()
   change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/meanwhile', now)))
@@ -178,7 +178,7 @@ test('an advance ends when its sandbox is replaced', async () => {
   const sandbox = await emulatorWithTicks(1)
   const start = sandbox.capture()
   const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
+  sandbox.deliveries.add(work)
   const passage = advance(sandbox, by(5 * SECOND))
   while (work.waits.length === 0) await Promise.resolve()
   sandbox.replaceWith(start)

@@ -4,7 +4,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { END_OF_TIME } from './clock.ts'
 import { EventTally, MAX_EVENTS } from './event-tally.ts'
 import { formatInstant } from './instant.ts'
-import { nextEventOf, runEvents } from './run-events.ts'
+import { followHost, lagOf, nextEventOf, runEvents, setClock } from './run-events.ts'
 import type { AdvanceResult } from './scheduler.ts'
 import { Turn } from './turn.ts'
 
@@ -46,12 +46,8 @@ export async function advance(
   target: AdvanceTarget,
   limits: AdvanceLimits = {},
 ): Promise<AdvanceResult> {
-  while (sandbox.running === 'advance') await waitForOther(sandbox, limits.signal)
-  sandbox.running = 'advance'
-  let end = (): void => {}
-  sandbox.advanceEnd = new Promise((resolve) => {
-    end = resolve
-  })
+  while (sandbox.advances.running === 'advance') await waitForOther(sandbox, limits.signal)
+  const end = sandbox.advances.begin('advance')
   const passage = new Advance(sandbox, limits)
   try {
     // A stopped clock has nothing to catch up with: events that an earlier step left due are part of this advance.
@@ -63,14 +59,13 @@ export async function advance(
     if ('steps' in target) await passage.steps(target.steps)
     else if ('until' in target) await passage.until(target.until)
     else if (instant !== undefined) await passage.to(instant)
-    sandbox.setClock()
+    setClock(sandbox)
     return passage.result()
   } catch (error) {
     passage.keep()
     throw error
   } finally {
     passage.end()
-    sandbox.running = undefined
     end()
   }
 }
@@ -78,9 +73,10 @@ export async function advance(
 // Refused while a webhook is in flight: the other advance waits for its receiver, which may be the client that requests
 // this one.
 async function waitForOther(sandbox: Sandbox, signal: AbortSignal | undefined): Promise<void> {
-  if (sandbox.pendingWork?.isRequesting) sandbox.refuseDuringAdvance()
-  await orAborted(sandbox.advanceEnd, signal)
-  if (sandbox.closedReason !== undefined) throw sandbox.closedReason
+  if (sandbox.deliveries.isRequesting) sandbox.advances.refuseOther()
+  await orAborted(sandbox.advances.ended, signal)
+  const { closedReason } = sandbox.listeners
+  if (closedReason !== undefined) throw closedReason
   if (signal?.aborted) refuseAborted(sandbox)
 }
 
@@ -128,24 +124,24 @@ class Advance {
     this.#maxEvents = maxEvents
     this.#maxTo = maxTo
     this.#signal = signal
-    this.#replacements = sandbox.replacements
+    this.#replacements = sandbox.listeners.replacements
     this.#turn = new Turn(() => sandbox.clock.elapsed)
   }
 
   /** Runs the events that are due now. The end is fixed at the start: a clock that cannot keep up would never reach it. */
   async catchUp(): Promise<void> {
     const sandbox = this.#sandbox
-    sandbox.followHost()
+    followHost(sandbox)
     const due = sandbox.clock.due()
     for (let total = 0; ; ) {
       const { ran, reached } = runEvents(sandbox, due, () => this.#turn.isOver)
       sandbox.recording.read()
       if (reached) return
-      if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (ran === 0) throw sandbox.advances.instantLimit.refusal()
       total += ran
       if (total > MAX_EVENTS)
         refuse('conflict', {
-          detail: `The running clock cannot keep up: it is at ${formatInstant(sandbox.clock.now)}, ${Math.round(sandbox.lag / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
+          detail: `The running clock cannot keep up: it is at ${formatInstant(sandbox.clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
           mitigation:
             'PATCH /__emulator/clock {"rate": 0} stops it where it is, {"rate": 1} slows it down. Then advance again.',
         })
@@ -156,23 +152,24 @@ class Advance {
   /** Starts to collect events for the result. */
   begin(): void {
     this.#from = this.#sandbox.clock.now
-    this.#stopListening = this.#sandbox.onEvent((event) => this.#tally.add(event))
-    this.#sandbox.latestAdvance = () => ({ running: true, result: this.result() })
+    this.#stopListening = this.#sandbox.listeners.onEvent((event) => this.#tally.add(event))
+    this.#sandbox.advances.show(() => ({ running: true, result: this.result() }))
   }
 
   /** Lets the clock run on from the instant reached by a failed advance. Events that it had to catch up with stay due. */
   keep(): void {
     const sandbox = this.#sandbox
-    const isOurs = sandbox.closedReason === undefined && sandbox.replacements === this.#replacements
-    if (isOurs && this.#from !== undefined && sandbox.clock.now !== this.#from) sandbox.setClock()
+    const isOurs =
+      sandbox.listeners.closedReason === undefined && sandbox.listeners.replacements === this.#replacements
+    if (isOurs && this.#from !== undefined && sandbox.clock.now !== this.#from) setClock(sandbox)
   }
 
   /** Stops collecting events. The result stays that of the last advance, unless the state was replaced. */
   end(): void {
     this.#stopListening()
-    if (this.#from === undefined || this.#sandbox.replacements !== this.#replacements) return
+    if (this.#from === undefined || this.#sandbox.listeners.replacements !== this.#replacements) return
     const ended = { running: false, result: this.result() }
-    this.#sandbox.latestAdvance = () => ended
+    this.#sandbox.advances.show(() => ended)
   }
 
   result(): AdvanceResult {
@@ -232,7 +229,7 @@ class Advance {
       this.#ran += 1
       return this.#turn.isOver || this.#ran >= this.#maxEvents || pause()
     })
-    if (!reached && ran === 0) throw this.#sandbox.instantLimit.refusal()
+    if (!reached && ran === 0) throw this.#sandbox.advances.instantLimit.refusal()
     return reached
   }
 
@@ -244,7 +241,7 @@ class Advance {
   }
 
   get #isIdle(): boolean {
-    return this.#sandbox.pendingWork?.isIdle !== false
+    return this.#sandbox.deliveries.isIdle
   }
 
   // Without a wait, nothing else acts on the sandbox between its beginning and its events: a recording has them in this order.
@@ -256,8 +253,8 @@ class Advance {
 
   // From `begin` to its target, an advance waits for webhooks only here.
   async #deliver(): Promise<void> {
-    const { pendingWork } = this.#sandbox
-    if (pendingWork?.isIdle === false) await orAborted(pendingWork.whenIdle(), this.#signal)
+    const { deliveries } = this.#sandbox
+    if (!deliveries.isIdle) await orAborted(deliveries.whenIdle(), this.#signal)
     if (this.#turn.isOver) await this.#giveBack()
     else this.#refuseToGoOn()
   }
@@ -271,9 +268,10 @@ class Advance {
   }
 
   #refuseToGoOn(): void {
-    if (this.#sandbox.closedReason !== undefined) throw this.#sandbox.closedReason
+    const { closedReason } = this.#sandbox.listeners
+    if (closedReason !== undefined) throw closedReason
     if (this.#signal?.aborted) refuseAborted(this.#sandbox)
-    if (this.#sandbox.replacements === this.#replacements) return
+    if (this.#sandbox.listeners.replacements === this.#replacements) return
     refuse('conflict', {
       detail: 'The sandbox was reset, restored or replaced during the advance.',
       mitigation: 'Advance again: the clock is that of the new sandbox.',

@@ -155,7 +155,7 @@ test.for([
     const { host, clock, pass, set } = machine(2)
     pass(5_000)
     clock.moveTo(clock.due())
-    const row = clock.toRow(false)
+    const row = clock.toRow()
     pass(60_000)
     set(by)
     const next = new Clock(host, row)
@@ -179,12 +179,12 @@ test('the record of a late clock has the host instant at which it was due, so th
   const { host, clock, pass } = machine(10)
   pass(60_000)
   clock.moveTo(START + 100_000)
-  expect(clock.toRow(true)).toEqual({
+  expect(clock.toRow()).toEqual({
     id: 'clock',
     now: '2026-03-01T12:01:40.000Z',
     rate: 10,
-    skip_on_poll: true,
+    skip_on_poll: false,
     wall: '2030-01-01T00:00:10.000Z',
   })
-  expect(new Clock(host, clock.toRow(false)).due()).toBe(START + 600_000)
+  expect(new Clock(host, clock.toRow()).due()).toBe(START + 600_000)
 })

@@ -75,9 +75,11 @@ export class Clock {
   readonly host: HostTime
   #anchor: Anchor
   #now: number
+  #skipsOnPoll: boolean
 
   constructor(host: HostTime, row: ClockRow, floor = 0) {
     this.host = host
+    this.#skipsOnPoll = row.skip_on_poll
     this.#now = Math.max(Date.parse(row.now), floor)
     const anchor = this.#anchorOf(row)
     // If the host's clock was set back since, the clock would otherwise not move until it reaches the floor.
@@ -87,6 +89,11 @@ export class Clock {
   /** Virtual milliseconds since the Unix epoch. */
   get now(): number {
     return this.#now
+  }
+
+  /** Whether polls of unfinished work skip to its next step. */
+  get skipsOnPoll(): boolean {
+    return this.#skipsOnPoll
   }
 
   get rate(): number {
@@ -113,12 +120,14 @@ export class Clock {
 
   /** Follows a changed clock record from now on. */
   follow(row: ClockRow): void {
+    this.#skipsOnPoll = row.skip_on_poll
     this.#anchor = this.#anchorOf(row)
     this.moveTo(Date.parse(row.now))
   }
 
   /** Goes to the record's instant even if that is in the past. Only for a sandbox that is reset or restored. */
   restart(row: ClockRow): void {
+    this.#skipsOnPoll = row.skip_on_poll
     this.#anchor = this.#anchorOf(row)
     this.#now = Date.parse(row.now)
   }
@@ -144,7 +153,8 @@ export class Clock {
   }
 
   /** The clock as a record for the next process: `wall` is the host instant at which the clock should have been at `now`. */
-  toRow(skip_on_poll: boolean): ClockRow {
+  toRow(): ClockRow {
+    const skip_on_poll = this.#skipsOnPoll
     const { virtual, rate, wall } = this.#anchor
     if (rate === 0) return clockRow({ now: this.#now, rate, skip_on_poll }, this.host)
     const instant = Math.min(this.host(), wall + (this.#now - virtual) / rate)

@@ -9,10 +9,10 @@ import { SCHEDULE, type ScheduledEvent } from './scheduler.ts'
  * @param ref only about this record, `collection/id`
  */
 export function frozenNote(
-  { clock, skipsOnPoll, store, service }: Pick<Sandbox, 'clock' | 'skipsOnPoll' | 'store' | 'service'>,
+  { clock, store, service }: Pick<Sandbox, 'clock' | 'store' | 'service'>,
   ref?: string,
 ): string | null {
-  if (clock.rate !== 0 || skipsOnPoll) return null
+  if (clock.rate !== 0 || clock.skipsOnPoll) return null
   const polled = new Set(
     [...service.operations.values()].map(({ poll }) => poll && collectionOf(poll.ref({}))),
   )

@@ -187,7 +187,7 @@ test('a request runs only events up to the current instant while an advance runs
   const { sandbox, plan } = await house()
   plan('look', 'odd', 'open')
   sandbox.clock.moveTo(START + 1_000)
-  sandbox.running = 'advance'
+  sandbox.advances.begin('advance')
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 1, reached: true })
 })
 

@@ -4,8 +4,9 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { ScriptFault } from '../scenarios/source.ts'
 import { runStep, STEP } from '../scenarios/timeline.ts'
 import { type Commit, type Row, transitionOf } from '../state/commit.ts'
-import { FAILED_EVENTS } from '../state/state.ts'
-import { formatInstant } from './instant.ts'
+import { FAILED_EVENTS, SANDBOX_TABLE } from '../state/state.ts'
+import { clockRow } from './clock.ts'
+import { formatDuration, formatInstant } from './instant.ts'
 import {
   type AdvanceResult,
   byDue,
@@ -31,7 +32,8 @@ export interface RunResult extends Pick<AdvanceResult, 'events' | 'failed'> {
  * @param pause called after each event: `true` stops the run; the clock does not move on, and the remaining events stay due
  */
 export function runEvents(sandbox: Sandbox, target: number, pause = () => false): RunResult {
-  const { clock, instantLimit } = sandbox
+  const { clock } = sandbox
+  const { instantLimit } = sandbox.advances
   const events: RanEvent[] = []
   const failed: RanEvent[] = []
   const result = (reached: boolean): RunResult => {
@@ -47,7 +49,7 @@ export function runEvents(sandbox: Sandbox, target: number, pause = () => false)
     const happened = run(sandbox, event)
     if (happened.error === undefined) events.push(happened)
     else failed.push(happened)
-    sandbox.reportEvent(happened)
+    sandbox.listeners.event(happened)
     if (pause()) return result(false)
   }
   clock.moveTo(target)
@@ -62,8 +64,9 @@ const AT_ONCE = 500
  * and is served at the time reached. While an advance or a backlog runs, it does not move the clock.
  */
 export function runDueEvents(sandbox: Sandbox): RunResult {
-  sandbox.followHost()
-  const { running, clock } = sandbox
+  followHost(sandbox)
+  const { clock } = sandbox
+  const { running } = sandbox.advances
   const result = runEvents(sandbox, running === undefined ? clock.due() : clock.now)
   if (running !== 'advance') sandbox.recording.read()
   return result
@@ -77,13 +80,44 @@ export function runDueEvents(sandbox: Sandbox): RunResult {
 export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'): AdvanceResult {
   const from = formatInstant(sandbox.clock.now)
   const { reached, events, failed } = runEvents(sandbox, instant)
-  sandbox.setClock()
+  setClock(sandbox)
   if (reached) return { from, to: formatInstant(sandbox.clock.now), events, failed }
   const to = formatInstant(instant)
   return refuse('conflict', {
     detail: `${what} may run ${AT_ONCE} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
     mitigation: `POST /__emulator/clock/advance {"to": "${to}"} goes there, and serves other requests in between.`,
   })
+}
+
+/** Changes how time passes from now on, and makes the current instant of the clock durable. */
+export function setClock(
+  { clock, store }: Sandbox,
+  changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {},
+): void {
+  const { rate = clock.rate, skip_on_poll = clock.skipsOnPoll } = changes
+  const row = clockRow({ now: clock.now, rate, skip_on_poll }, clock.host)
+  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, row))
+}
+
+/** Virtual milliseconds that the clock is late, because due events have not run yet. */
+export function lagOf({ clock, scheduler }: Sandbox): number {
+  const due = clock.due()
+  const next = scheduler.peek()
+  return next !== undefined && Date.parse(next.due_at) <= due ? due - clock.now : 0
+}
+
+/** Detects that the host's clock was set or the machine slept, and warns what that means for the virtual clock. */
+export function followHost({ clock, store, options, name }: Sandbox): void {
+  const jump = clock.compareWithHost()
+  if (jump === undefined) return
+  const by = formatDuration(Math.abs(Math.round(jump / 1000)) * 1000)
+  options.onWarning(
+    jump < 0
+      ? `The clock of this machine was set back by ${by}. The virtual clock of the sandbox ${name} is not set back: it continues with the real time that passes.`
+      : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${name} was moved forward with it. To go back, POST /__emulator/reset or restore a snapshot.`,
+  )
+  // The next process starts from the instant of the host's clock in this record.
+  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, clock.toRow()))
 }
 
 /** The earliest future event about a record (`collection/id`). */
@@ -102,7 +136,8 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
   } catch (error) {
     // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.
     if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
-    if (sandbox.closedReason !== undefined) throw sandbox.closedReason
+    const { closedReason } = sandbox.listeners
+    if (closedReason !== undefined) throw closedReason
     return markFailed(sandbox, event, error)
   }
 }
@@ -157,27 +192,29 @@ export async function runBacklog(
   sandbox: Sandbox,
   { signal, onBehind }: { readonly signal: AbortSignal; readonly onBehind: () => void },
 ): Promise<void> {
-  if (sandbox.running !== undefined) return
-  sandbox.followHost()
-  sandbox.running = 'backlog'
+  if (sandbox.advances.running !== undefined) return
+  followHost(sandbox)
+  const end = sandbox.advances.begin('backlog')
   try {
     const turn = new Turn(() => sandbox.clock.elapsed)
     for (let total = 0; ; ) {
       const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.isOver)
       sandbox.recording.read()
       if (reached) return
-      if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (ran === 0) throw sandbox.advances.instantLimit.refusal()
       total += ran
       if (total > MAX_CATCH_UP) onBehind()
       await turn.next()
-      if (signal.aborted || sandbox.closedReason !== undefined || sandbox.running !== 'backlog') return
+      const isReplaced = sandbox.advances.running !== 'backlog'
+      if (signal.aborted || sandbox.listeners.closedReason !== undefined || isReplaced) return
     }
   } finally {
-    if (sandbox.running === 'backlog') sandbox.running = undefined
+    end()
   }
 }
 
 /** The message for a late clock, with ways to fix it. */
-export function lagMessage({ name, clock, lag }: Sandbox): string {
-  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. Events run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
+export function lagMessage(sandbox: Sandbox): string {
+  const { name, clock } = sandbox
+  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late. Events run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
 }

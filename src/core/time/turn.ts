@@ -82,21 +82,3 @@ export interface PendingWork {
   /** Resolves when {@link PendingWork.isIdle} is true. */
   whenIdle(): Promise<void>
 }
-
-/** Joins two kinds of pending work. Each may cause work for the other, so both must be idle at the same time. */
-export function joinPendingWork(one: PendingWork | undefined, other: PendingWork): PendingWork {
-  if (one === undefined) return other
-  const all = [one, other]
-  const isIdle = (): boolean => all.every((each) => each.isIdle)
-  return {
-    get isIdle() {
-      return isIdle()
-    },
-    get isRequesting() {
-      return all.some((each) => each.isRequesting)
-    },
-    whenIdle: async () => {
-      while (!isIdle()) for (const each of all) await each.whenIdle()
-    },
-  }
-}

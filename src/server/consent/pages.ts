@@ -1,6 +1,7 @@
 import express, { type NextFunction, type Request, type Response, Router } from 'express'
 import type { Consent } from '../../core/consent.ts'
-import { catalog, Refusal, refuse } from '../../core/errors.ts'
+import { errorKindOf } from '../../core/error-kinds.ts'
+import { Refusal, refuse } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { Service } from '../../core/service.ts'
@@ -81,7 +82,7 @@ async function found({ service, sandboxes }: ConsentOptions, req: Request) {
 function responseTo({ onDefect }: ConsentOptions, error: unknown): [status: number, ...sentences: string[]] {
   if (error instanceof Refusal) {
     const { mitigation, status } = error.options
-    const usual = catalog[error.code].status
+    const usual = errorKindOf(error.code).status
     // Settings can change the statuses of the API. This page is not part of it, so it uses the defaults.
     return [
       status ?? (typeof usual === 'number' ? usual : usual.default),

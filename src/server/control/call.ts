@@ -53,7 +53,7 @@ export async function serveCall({ host, routes }: Context, call: RawCall): Promi
     : undefined
   try {
     // A replay does not repeat a call that is not recorded: during an advance, it must not change the order of events.
-    const isUnseen = record === undefined && sandbox.running === 'advance'
+    const isUnseen = record === undefined && sandbox.advances.running === 'advance'
     if (route.withoutSandbox !== true && route.runsDueEvents !== true && !isUnseen) catchUp(sandbox, route)
     const input = parseInput(sandbox, route, body, query)
     const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)

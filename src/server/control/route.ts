@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import * as z from 'zod'
-import { oncePerSettings } from '../../core/assumptions.ts'
+import { memoizeBySettings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
 import type { Control, Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
@@ -105,7 +105,7 @@ export interface ControlRoute<
 export type AnyControlRoute = ControlRoute<any, any, any, any>
 
 /** The schemas of a route's input under the settings in force. */
-export const controlInput = oncePerSettings(
+export const controlInput = memoizeBySettings(
   ({ input }: AnyControlRoute, settings): Input => input?.(settings) ?? {},
 )
 

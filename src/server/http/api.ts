@@ -5,8 +5,7 @@ import type { Evidence } from '../../core/log/evidence.ts'
 import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody } from '../../core/request/exchange.ts'
-import { perform, respondUnrouted } from '../../core/request/pipeline.ts'
-import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
+import { perform, refusalOf, respondUnrouted } from '../../core/request/pipeline.ts'
 import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -15,6 +14,7 @@ import type { Service } from '../../core/service.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { RouteTable } from '../route-table.ts'
 import {
+  addressOf,
   chooseForApi,
   existingOrDefault,
   isForeignFetch,
@@ -23,6 +23,7 @@ import {
   originOfRequest,
   pathPrefixOf,
   redactName,
+  splitTarget,
 } from '../selection.ts'
 import { announcesBody, discardBody, hasUnreadBody } from './body.ts'
 import { evidenceOf } from './connections.ts'
@@ -43,7 +44,7 @@ import {
 } from './guard.ts'
 import { readCallBody } from './json-body.ts'
 import { render } from './render.ts'
-import { nearMisses, noRoute, parseQuery, removed, splitTarget, withStubs } from './routes.ts'
+import { matchOrStub, NO_QUERY, nearMisses, noRoute, parseQuery, removed } from './routes.ts'
 import { createHttpServer, type RawResponse } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
@@ -63,7 +64,7 @@ interface ApiOptions extends Waits {
   /** The refusal of a path without a route, if there may be a reason that its client cannot see. */
   readonly unrouted?: () => Refusal | undefined
   /** Whether fault rules act on a new connection; absent: on each. */
-  readonly accepts?: ((connection: string) => boolean) | undefined
+  readonly actsOnConnection?: ((connection: string) => boolean) | undefined
 }
 
 /**
@@ -87,7 +88,7 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       renderParserError: (problem, evidence, target) => api.responseTo(problem, evidence, target),
       refuse: (req, res, { code, status, detail }) =>
         void api.refuse(req, res, new Refusal(code, { detail, status })),
-      accepted: (socket, id) => api.accept(socket, id),
+      acceptConnection: (socket, id) => api.acceptConnection(socket, id),
     },
   )
 }
@@ -145,12 +146,12 @@ export class Api {
   /** Serves one request. Never rejects; sends nothing to a client that has left. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
-    const observed = { timing, evidence: evidenceOf(req, res) }
+    const arrival: Arrival = { timing, evidence: evidenceOf(req, res) }
     try {
       const refusal = refuseHost(req, this.#options.hosts)
-      if (refusal !== undefined) await this.refuse(req, res, refusal, observed)
-      else if (req.method === 'OPTIONS' && isPreflight(req.headers)) await this.#preflight(req, res, observed)
-      else await this.#serve(req, res, observed)
+      if (refusal !== undefined) await this.refuse(req, res, refusal, arrival)
+      else if (req.method === 'OPTIONS' && isPreflight(req.headers)) await this.#preflight(req, res, arrival)
+      else await this.#serve(req, res, arrival)
     } catch (error) {
       this.#default.options.onDefect(error)
       res.destroy()
@@ -161,24 +162,22 @@ export class Api {
   }
 
   /** Selects the sandbox and the route, reads the body, runs the pipeline, and writes the response. */
-  async #serve(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
+  async #serve(req: IncomingMessage, res: ServerResponse, arrival: Arrival): Promise<void> {
     const { sandboxes } = this.#options
-    let destination: Destination | undefined
-    let faults: RequestFaults | undefined
     let response: ApiResponse
     try {
-      const { path, query } = splitTarget(req.url ?? '')
-      const mount = mountOf(req)
-      const { name, chosenBy, pathPrefix, authorization } = chooseForApi(path, req)
+      const { path, query, mount, name, chosenBy, pathPrefix, authorization, origin } = addressOf(req)
       const sandbox = sandboxes.get(name) ?? (await this.#create(name, req))
-      destination = { sandbox, chosenBy }
+      arrival.sandbox = sandbox
+      arrival.chosenBy = chosenBy
       const method = req.method ?? ''
       const own = path.slice(pathPrefix.length + BASE.length)
-      const match = withStubs(sandbox, method, own, this.#routes.match(method, own), this.#errorFormatOf)
-      faults = this.#faultsOf(req, res, sandbox, observed)
-      const known = { ...observed, ...faults?.arm() }
+      const match = matchOrStub(sandbox, method, own, this.#routes.match(method, own), this.#errorFormatOf)
+      const faults = this.#faultsOf(req, res, sandbox, arrival)
+      arrival.faults = faults
+      arrival.armed = faults?.arm()
       if (match.kind !== 'route') {
-        destination = { ...destination, ...known, nearest: nearMisses(match, mount + path) }
+        arrival.nearest = nearMisses(match, mount + path)
         const reason = match.kind === 'unknown' ? this.#options.unrouted?.() : undefined
         throw reason ?? noRoute(match, method, mount + path)
       }
@@ -188,31 +187,33 @@ export class Api {
         method,
         path: mount + path,
         pathPrefix: mount + pathPrefix,
-        ...originOfRequest(req),
+        origin,
         chosenBy,
         params: match.params,
-        query: parseQuery(query),
+        query: query === '' ? NO_QUERY : parseQuery(query),
         headers: headers.authorization === authorization ? headers : { ...headers, authorization },
         body: NO_BODY,
         ...repeatedHeaders(req),
         ...this.#cors(req),
-        ...known,
+        armed: arrival.armed,
+        timing: arrival.timing,
+        evidence: arrival.evidence,
       }
       if (query !== '') this.#reportUnread(head, sandbox)
-      const received = this.#receive(req, sandbox, head, observed, faults)
+      const received = this.#receive(req, sandbox, head, arrival)
       const call = received instanceof Promise ? await received : received
       if (call === undefined) return
       if (call !== head && sandboxes.get(name) !== sandbox) {
-        destination = { sandbox: this.#default, chosenBy: 'default' }
+        arrival.sandbox = this.#default
+        arrival.chosenBy = 'default'
         throw removed(name)
       }
       response = perform(sandbox, call)
     } catch (error) {
-      const at = destination ?? this.#presentDestination(req)
-      const refusal = error instanceof Refusal ? error : at.sandbox.reportDefect(error)
-      response = this.#unrouted(req, { ...at, ...observed }, refusal)
+      if (arrival.sandbox === undefined) Object.assign(arrival, this.#present(req))
+      response = this.#unrouted(req, arrival, refusalOf(arrival.sandbox ?? this.#default, error))
     }
-    const rest = this.#write(req, res, response, faults)
+    const rest = this.#write(req, res, response, arrival.faults)
     if (rest !== undefined) await rest
   }
 
@@ -221,7 +222,7 @@ export class Api {
     req: IncomingMessage,
     res: ServerResponse,
     sandbox: Sandbox,
-    { evidence }: Observed,
+    { evidence }: Arrival,
   ): RequestFaults | undefined {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
     if (isClean) return undefined
@@ -237,8 +238,7 @@ export class Api {
     req: IncomingMessage,
     sandbox: Sandbox,
     head: Call,
-    { evidence }: Observed,
-    faults: RequestFaults | undefined,
+    { evidence, faults }: Arrival,
   ): Call | Promise<Call | undefined> {
     const readBody = (received?: (bytes: number) => boolean) =>
       readCallBody(req, head.operation, sandbox, evidence, received)
@@ -264,19 +264,19 @@ export class Api {
   readonly #errorFormatOf = (path: string): ErrorFormat =>
     this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
 
-  async #preflight(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
+  async #preflight(req: IncomingMessage, res: ServerResponse, arrival: Arrival): Promise<void> {
     const decision = this.#origin(req)
     // A refused page is told nothing, so the log is the only place where its developer can find the reason.
     const response =
       corsCheckOf(req, decision)?.refusal === undefined
         ? this.#allowed()
-        : this.#unrouted(req, { ...this.#presentDestination(req), ...observed })
+        : this.#unrouted(req, Object.assign(arrival, this.#present(req)))
     await this.#write(req, res, response, undefined, preflightHeaders(decision, req.headers))
   }
 
   #allowed(): ApiResponse {
     const date = ['Date', new Date(this.#default.clock.now).toUTCString()] as const
-    const headers = [...quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow())), date]
+    const headers = [...quotaHeaders(this.#default.limits.untouched('')), date]
     return { status: 204, headers, text: undefined, lines: undefined }
   }
 
@@ -288,21 +288,23 @@ export class Api {
     req: IncomingMessage,
     res: ServerResponse,
     refusal: Refusal,
-    observed: Observed = { evidence: evidenceOf(req, res) },
+    arrival: Arrival = { evidence: evidenceOf(req, res) },
   ): Promise<void> {
-    const destination = this.#presentDestination(req)
-    const faults = this.#faultsOf(req, res, destination.sandbox, observed)
-    await this.#write(req, res, this.#unrouted(req, { ...destination, ...observed }, refusal), faults)
+    const { sandbox, chosenBy } = this.#present(req)
+    Object.assign(arrival, { sandbox, chosenBy })
+    const faults = this.#faultsOf(req, res, sandbox, arrival)
+    await this.#write(req, res, this.#unrouted(req, arrival, refusal), faults)
   }
 
-  #presentDestination(req: IncomingMessage): Destination {
+  #present(req: IncomingMessage): Required<Pick<Arrival, 'sandbox' | 'chosenBy'>> {
     const [sandbox, chosenBy] = existingOrDefault(this.#options.sandboxes, () =>
       chooseForApi(req.url ?? '', req),
     )
     return { sandbox, chosenBy }
   }
 
-  #unrouted(req: IncomingMessage, { sandbox, ...known }: Destination, refusal?: Refusal): ApiResponse {
+  #unrouted(req: IncomingMessage, arrival: Arrival, refusal?: Refusal): ApiResponse {
+    const { sandbox = this.#default, chosenBy = 'default', faults: _, ...known } = arrival
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)
@@ -314,7 +316,7 @@ export class Api {
     const at = { path: mount + path, pathPrefix: mount + pathPrefix, ...own, ...this.#cors(req) }
     return respondUnrouted(
       sandbox,
-      { method: req.method ?? '', ...at, errorFormat, headers, ...known },
+      { method: req.method ?? '', chosenBy, ...at, errorFormat, headers, ...known },
       refusal,
     )
   }
@@ -333,9 +335,9 @@ export class Api {
   }
 
   /** Applies the fault rules of the default sandbox to a new connection, before any byte of it is read. */
-  accept(socket: Socket, id: string): void {
+  acceptConnection(socket: Socket, id: string): void {
     const { faults, recording } = this.#default
-    if (faults.isEmpty || this.#options.accepts?.(id) === false) return
+    if (faults.isEmpty || this.#options.actsOnConnection?.(id) === false) return
     recording.begin()
     recording.add({ connection: id })
     acceptUnderFaults(socket, id, this.#default, this.#options)
@@ -357,6 +359,7 @@ export class Api {
   }
 
   #cors(req: IncomingMessage): Pick<Call, 'cors'> | undefined {
+    if (req.headers.origin === undefined && req.headers['sec-fetch-mode'] === undefined) return undefined
     const cors = corsCheckOf(req, this.#origin(req))
     return cors && { cors }
   }
@@ -378,16 +381,16 @@ function repeatedHeaders(req: IncomingMessage): Pick<Call, 'repeated'> {
   return (req.headersDistinct[name]?.length ?? 0) > 1 ? { repeated: [name] } : {}
 }
 
-/** The records of a request that are filled in while it goes on. */
-interface Observed {
+/** What is known of a request, filled in while it goes on. */
+interface Arrival {
   readonly timing?: RequestTiming
   readonly evidence: Evidence
-}
-
-/** The sandbox in which a request is refused, and the facts known by then. */
-interface Destination extends Pick<Call, 'chosenBy' | 'armed' | 'timing' | 'evidence'> {
-  readonly sandbox: Sandbox
-  readonly nearest?: readonly string[]
+  sandbox?: Sandbox
+  chosenBy?: Call['chosenBy']
+  faults?: RequestFaults | undefined
+  /** The rules that its header names. */
+  armed?: Call['armed']
+  nearest?: readonly string[]
 }
 
 // Only Set-Cookie would be an array, and that is a header of responses.

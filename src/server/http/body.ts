@@ -1,7 +1,8 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { type ErrorCode, Refusal } from '../../core/errors.ts'
+import type { ErrorCode } from '../../core/error-kinds.ts'
+import { Refusal } from '../../core/errors.ts'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { MAX_BODY, noteBody } from '../../core/record/recording.ts'
 

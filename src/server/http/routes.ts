@@ -17,7 +17,7 @@ type ErrorFormatOf = (path: string) => ErrorFormat
  * the one written last.
  * @param errorFormatOf the error format of a path below the base URL
  */
-export function withStubs(
+export function matchOrStub(
   { store, options }: Sandbox,
   method: string,
   path: string,
@@ -115,14 +115,6 @@ export function noRoute(match: Missed, method: string, path: string): Refusal {
   })
 }
 
-/** Splits a request target into its path and its query, both still percent-encoded. */
-export function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  const mark = target.indexOf('?')
-  return mark === -1
-    ? { path: target, query: '' }
-    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
-}
-
 /** The parameters of a query. A repeated one has a list of all its values, so that none is chosen by accident. */
 export function parseQuery(query: string): Readonly<Record<string, string | readonly string[]>> {
   if (query === '') return NO_QUERY
@@ -136,4 +128,4 @@ export function parseQuery(query: string): Readonly<Record<string, string | read
   return parameters
 }
 
-const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>
+export const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>

@@ -37,7 +37,7 @@ interface HttpServerOptions {
   /** Responds to a request that is refused before it reaches the listener, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
   /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
-  readonly accepted?: (socket: Socket, id: string) => void
+  readonly acceptConnection?: (socket: Socket, id: string) => void
   /** Replace the defaults of Node and of the emulator. */
   readonly limits?: ServerOptions
 }
@@ -75,7 +75,7 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   // A connection inside the process may be opened with an id.
   server.on('connection', (socket: Socket, given?: string) => {
     const id = connections.add(socket, given)
-    options.accepted?.(socket, id)
+    options.acceptConnection?.(socket, id)
   })
   server.on('request', serve)
   server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../core/errors.ts'
+import type { ErrorCode } from '../../core/error-kinds.ts'
 
 /** An error in received bytes that never become a request for the API. */
 export interface WireProblem {

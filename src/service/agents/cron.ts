@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { keeping } from '../../core/keeping.ts'
 import { load } from '../../core/load.ts'
+import { memoize } from '../../core/memoize.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
 
@@ -66,7 +66,7 @@ const FIELDS = '5-or-6-parts'
 const MAX_KEPT = 64
 
 // Without a function to call, a job starts no timer. A fixed offset is ten times as fast as the name of a time zone.
-const compiled = keeping(
+const compiled = memoize(
   (expression) => new (cronModule().Cron)(expression, { utcOffset: 0, mode: FIELDS }),
   MAX_KEPT,
 )

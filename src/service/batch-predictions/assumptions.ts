@@ -5,6 +5,7 @@ import {
   enqueuedItemsPolicy,
   globalCapacityPolicy,
 } from './admission.ts'
+import { notReadyStatus } from './errors.ts'
 import { emptyCustomIds } from './items.ts'
 import * as settings from './settings.ts'
 
@@ -170,6 +171,7 @@ export const batchAssumptions: Assumptions = {
     ),
   ],
   settings: [
+    notReadyStatus,
     settings.itemsName,
     settings.fileRefName,
     settings.windowRequired,

@@ -1,7 +1,8 @@
-import { errorTypeBase, refuse, statusSettings } from '../../core/errors.ts'
+import { errorTypeBase, refuse } from '../../core/errors.ts'
 import { type Finder, idOf, operation } from '../../core/operation.ts'
 import { requireOwn } from '../records.ts'
 import { batches } from './batches.ts'
+import { notReadyStatus, resultsGone, resultsNotReady } from './errors.ts'
 import { cancel, countPoll } from './lifecycle.ts'
 import { countsAt } from './outcomes.ts'
 import { batchReply, noteBatch, noteRejected, resultLines, shownBatch } from './responses.ts'
@@ -51,7 +52,7 @@ export const retrieveResults = operation({
   summary: 'Read the results of a batch prediction',
   section: 'Retrieve batch prediction results',
   errorFormat: 'problem',
-  refusals: ['results_not_ready', 'results_gone'],
+  refusals: [resultsNotReady, resultsGone],
   media: 'application/x-ndjson',
   results: {
     ref: ({ batch_prediction_id }) => `${batches.name}/${batch_prediction_id}`,
@@ -65,13 +66,13 @@ export const retrieveResults = operation({
   handle: (request) => {
     const { target: batch, now, assume } = request
     if (!isTerminal(batch.status)) {
-      refuse('results_not_ready', {
+      refuse(resultsNotReady, {
         detail: `The batch is ${batch.status}; results can be read once it is completed, failed, expired or cancelled.`,
-        assumed: [['U040', statusSettings.resultsNotReady]],
+        assumed: [['U040', notReadyStatus]],
       })
     }
     if (batch.results_url === null) {
-      refuse('results_gone', {
+      refuse(resultsGone, {
         detail: 'The results of the batch were removed; they are kept for 29 days from its creation.',
         mitigation: 'Create the batch again to get new results.',
         assumed: [

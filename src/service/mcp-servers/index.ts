@@ -1,7 +1,15 @@
 import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { oauthConsent } from './consent.ts'
-import { callbackMessage, completeFlow, configuredAfter, oauthFlows, startFlow, stateReuse } from './oauth.ts'
+import {
+  callbackMessage,
+  completeFlow,
+  configuredAfter,
+  oauthFlows,
+  principalStatus,
+  startFlow,
+  stateReuse,
+} from './oauth.ts'
 import { listHasMore, listServers, mcpServers, nullValues } from './servers.ts'
 
 export const mcpServersResource: Resource = {
@@ -57,6 +65,6 @@ export const mcpServersResource: Resource = {
         'Yes; tool_count and last_synced_at change only if the record lists the tools that a sync finds.',
       ),
     ],
-    settings: [listHasMore, nullValues, stateReuse, configuredAfter, callbackMessage],
+    settings: [principalStatus, listHasMore, nullValues, stateReuse, configuredAfter, callbackMessage],
   },
 }

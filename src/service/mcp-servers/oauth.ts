@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { choice, setting } from '../../core/assumptions.ts'
 import { consentUrl, withQuery } from '../../core/consent.ts'
-import { refuseInvalid, statusSettings } from '../../core/errors.ts'
+import { declareError, statusSetting } from '../../core/error-kinds.ts'
+import { refuseInvalid } from '../../core/errors.ts'
 import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
 import { control, operation, type Request } from '../../core/operation.ts'
@@ -126,6 +127,22 @@ const sentences: Readonly<Record<Sync, string>> = {
   failed: 'The server is authorized. Its tools are not synced, because reading them failed.',
 }
 
+export const principalStatus = statusSetting(
+  'oauth_principal',
+  'U033',
+  403,
+  'to a service key on the OAuth callback',
+)
+
+const needsUser = declareError('mcp_oauth_requires_user_principal', {
+  status: principalStatus,
+  title: 'User Principal Required',
+  retryable: false,
+  documented: true,
+  mitigation: 'Call this endpoint with a user-scoped key.',
+  meaning: 'A service key called an operation that needs a person.',
+})
+
 export const completeFlow = operation({
   name: 'mcp-servers.oauth-callback',
   method: 'POST',
@@ -135,7 +152,7 @@ export const completeFlow = operation({
   beta: true,
   secrets: ['code', 'state'],
   permissionShown: true,
-  principal: { kind: 'user', code: 'mcp_oauth_requires_user_principal' },
+  principal: { kind: 'user', code: needsUser },
   output: () =>
     z.strictObject({
       object: z.literal('mcp_oauth_callback'),
@@ -170,7 +187,7 @@ function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): 
   const state = presentedSecret(given.state)
   const flow = tx.in(oauthFlows).find((each) => each.server_id === server.id && each.state === state)
   const issues = mismatches(given, flow, assume)
-  if (issues.length > 0) note('U033', statusSettings.oauthPrincipal)
+  if (issues.length > 0) note('U033', principalStatus)
   refuseInvalid(issues)
   if (flow?.code === null) note('U032')
   return flow as OAuthFlow // without a flow there was an issue

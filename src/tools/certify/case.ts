@@ -82,7 +82,7 @@ async function judged(
     (concluded?.unsupported && `The adapter does not support ${concluded.unsupported}.`) ??
     notReached(each, fired, entries) ??
     (isLate
-      ? waitsAsTold(last, limit)
+      ? isObeyingRetryAfter(last, limit)
         ? null
         : `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
       : unserved(each, entries, isOver && retries !== 0))
@@ -145,7 +145,7 @@ export async function settled(entries: readonly LogEntry[]): Promise<void> {
 }
 
 /** Whether the last response told the client to wait for longer than the limit: it is then right to wait. */
-export function waitsAsTold(last: LogEntry | undefined, limit: number): boolean {
+export function isObeyingRetryAfter(last: LogEntry | undefined, limit: number): boolean {
   return last !== undefined && observe(last, undefined, 0).wait > limit / 2
 }
 

@@ -5,7 +5,7 @@ import type { Service } from '../../core/service.ts'
 import { formatDuration } from '../../core/time/instant.ts'
 import { deliveries } from '../../core/webhooks/records.ts'
 import { counted } from '../../core/words.ts'
-import { waitsAsTold } from '../certify/case.ts'
+import { isObeyingRetryAfter } from '../certify/case.ts'
 import { isCutOrOpen } from '../certify/verdicts.ts'
 import type { Trial } from './trial.ts'
 
@@ -63,7 +63,7 @@ type Check = (trial: Trial, comparison: RunComparison) => string | undefined
 const CHECKS: Readonly<Record<Exclude<FailureKind, 'conduct'>, Check>> = {
   hang: ({ isLate, entries }, { limit }) => {
     const last = entries.at(-1)
-    if (!isLate || waitsAsTold(last, limit)) return undefined
+    if (!isLate || isObeyingRetryAfter(last, limit)) return undefined
     const about =
       last === undefined
         ? 'It had sent no request.'

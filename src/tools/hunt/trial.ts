@@ -50,7 +50,7 @@ export async function tryOut(setup: HuntSetup, rules: readonly FaultDraft[], lim
   const prepare = (sandbox: Sandbox): void => {
     if (options.findings !== undefined) seen.push(sandbox)
     sandbox.log.onEntry((entry) => void entries.push(entry))
-    sandbox.onClosed(() => {
+    sandbox.listeners.onClosed(() => {
       const { data } = conductOf(sandbox, sandbox.log.entries(), { except: ['fault.not-met'] })
       const operationOf = ({ requests: [id = ''] }: Finding) => sandbox.log.find(id)?.operation
       findings = [...findings, ...data.map((each) => ({ ...each, operation: operationOf(each) }))]
@@ -114,6 +114,6 @@ function faulted(seen: readonly Sandbox[]): Sandbox[] {
     const counters = [...store.rows(faultCounters.name).values()] as unknown as FaultCounter[]
     return recording.hasRequests && counters.some(({ fired }) => fired > 0)
   })
-  const existing = hit.filter(({ closedReason }) => closedReason === undefined)
+  const existing = hit.filter(({ listeners }) => listeners.closedReason === undefined)
   return (existing.length > 0 ? existing : hit).slice(0, MAX_RECORDED)
 }

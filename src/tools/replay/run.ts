@@ -100,7 +100,7 @@ class Replay {
             if (this.#returned.has(call)) resolve()
             else this.#returns.set(call, resolve)
           }),
-        accepts: (connection) => known.includes(connection),
+        actsOnConnection: (connection) => known.includes(connection),
         endpoints: endpoints === undefined ? this.#bundle.endpoints : undefined,
       },
     }
@@ -260,7 +260,7 @@ class ReplayTime {
   moveTo(sandbox: Sandbox, at: number, wall: number): void {
     const { clock } = sandbox
     if (clock.rate === 0) this.#wall = wall
-    else if (sandbox.running === undefined) {
+    else if (sandbox.advances.running === undefined) {
       const before = this.#elapsed
       this.#elapsed += clock.realUntil(at) ?? 0
       for (let n = 0; clock.due() < at && n < MAX_STEPS; n++) this.#elapsed += STEP / clock.rate

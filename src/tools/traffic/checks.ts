@@ -2,19 +2,11 @@ import * as z from 'zod'
 import {
   type AnySetting,
   type AssumptionCatalog,
-  oncePerSettings,
+  memoizeBySettings,
   type Settings,
 } from '../../core/assumptions.ts'
-import {
-  catalog,
-  type ErrorCode,
-  type ErrorFormat,
-  type ErrorKind,
-  errorCodes,
-  errorFacts,
-  Refusal,
-  shownCode,
-} from '../../core/errors.ts'
+import { type ErrorCode, errorKindOf } from '../../core/error-kinds.ts'
+import { type ErrorFormat, errorCodes, errorFacts, Refusal, shownCode } from '../../core/errors.ts'
 import { type Issue, isObject, type Json, keysOf, pointer, same, valueAt } from '../../core/json.ts'
 import { type AnyOperation, codesOf, inputOf } from '../../core/operation.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../../core/request/response.ts'
@@ -65,7 +57,7 @@ export function shownBy(
   if (status < 300 && typeof declared.success === 'object') shown.set(declared.success, status)
   const code = codeOf(exchange, settings)
   if (code === undefined) return shown
-  const kind: ErrorKind = catalog[code]
+  const kind = errorKindOf(code)
   const word = wordOf(exchange)
   if (typeof kind.status === 'object') shown.set(kind.status, status)
   if (kind.documented !== true && word !== undefined)
@@ -97,7 +89,7 @@ function statusDifferences(exchange: HarExchange, settings: Settings): string[] 
   // A success or an error that a setting decides has been compared with the setting.
   if (status < 300 && typeof success === 'object') return []
   const code = codeOf(exchange, settings)
-  if (code !== undefined && typeof catalog[code].status === 'object') return []
+  if (code !== undefined && typeof errorKindOf(code).status === 'object') return []
   const codes = code === undefined ? codesOf(declared, inputOf(declared, settings)) : [code]
   const errors = [...new Set(codes.map((each) => statusOf(each, settings)))].sort()
   const expected = status < 400 ? [typeof success === 'number' ? success : settings.get(success)] : errors
@@ -165,7 +157,7 @@ function problemsIn(place: string, schema: z.ZodType | undefined, value: Json | 
   return absent.map((at) => issueText(place, { pointer: at, detail: REQUIRED }))
 }
 
-const outputOf = oncePerSettings(({ output }: AnyOperation, settings) => output?.(settings))
+const outputOf = memoizeBySettings(({ output }: AnyOperation, settings) => output?.(settings))
 
 function* filledIn(data: unknown, value: Json, at = ''): Iterable<string> {
   if (typeof data !== 'object' || data === null) return

@@ -46,7 +46,7 @@ export function digestOf({ sandboxes }: RunningEmulator, { withRequests } = { wi
   const digests = sandboxes.list().map(({ sandbox }) => {
     const { counters, ...document } = sandbox.document()
     const requests = withRequests ? [counters, sandbox.log.requests] : { ...counters, requests: 0 }
-    return [document, sandbox.limiter.save(), requests]
+    return [document, sandbox.limits.windows.save(), requests]
   })
   return createHash('sha256').update(JSON.stringify(digests)).digest('hex')
 }

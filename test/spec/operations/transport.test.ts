@@ -220,7 +220,7 @@ test('request 201 in a window is refused on each of the nineteen, in its error f
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   for (const { name } of calls) {
-    emulator.sandbox.limiter.fill(`ts-a ${name}`, emulator.sandbox.limitOf(name), emulator.now(), 0)
+    emulator.sandbox.limits.windows.fill(`ts-a ${name}`, emulator.sandbox.limits.of(name), emulator.now(), 0)
   }
   const before = emulator.digest()
   for (const call of calls) {

@@ -1,5 +1,5 @@
 import { type PresetCase, USERS } from './preset-case.ts'
-import type { Stage } from './stage.ts'
+import type { Subject } from './setup.ts'
 import { parse } from './views.ts'
 
 /** Reads a list twice, and again without the rule; `extract` selects the parts of the first response to compare. */
@@ -11,12 +11,12 @@ function body(
 ): PresetCase {
   return {
     preset,
-    run: async (stage) => {
-      await stage.arm(preset)
-      const first = await stage.call('GET', USERS)
-      const again = await stage.call('GET', USERS)
-      await stage.clear()
-      const then = await stage.call('GET', USERS)
+    run: async (subject) => {
+      await subject.arm(preset)
+      const first = await subject.call('GET', USERS)
+      const again = await subject.call('GET', USERS)
+      await subject.clear()
+      const then = await subject.call('GET', USERS)
       return {
         status: first.status,
         again: again.body === first.body,
@@ -36,12 +36,12 @@ function poll(
 ): PresetCase {
   return {
     preset,
-    run: async (stage: Stage) => {
-      const id = await stage.finished()
-      await stage.arm(preset)
-      const first = await stage.call('GET', `/batch-predictions/${id}`)
-      await stage.clear()
-      const second = await stage.call('GET', `/batch-predictions/${id}`)
+    run: async (subject: Subject) => {
+      const id = await subject.finished()
+      await subject.arm(preset)
+      const first = await subject.call('GET', `/batch-predictions/${id}`)
+      await subject.clear()
+      const second = await subject.call('GET', `/batch-predictions/${id}`)
       return { seen: extract(parse(first.body), first.body ?? ''), then: parse(second.body)?.status }
     },
     expected: { seen: expected, then: 'completed' },
@@ -82,9 +82,9 @@ export const bodyCases: readonly PresetCase[] = [
   ),
   {
     preset: 'byte-order-mark',
-    run: async (stage) => {
-      await stage.arm('byte-order-mark')
-      const { text } = await stage.raw('GET', USERS)
+    run: async (subject) => {
+      await subject.arm('byte-order-mark')
+      const { text } = await subject.raw('GET', USERS)
       return text.slice(text.indexOf('\r\n\r\n') + 4).slice(0, 4)
     },
     expected: '\u00ef\u00bb\u00bf{',
@@ -94,16 +94,16 @@ export const bodyCases: readonly PresetCase[] = [
   poll('unknown-enum', ({ status }) => status, 'reconciling'),
   {
     preset: 'unknown-terminal-status',
-    run: async (stage) => {
-      const id = await stage.batch()
-      await stage.arm('unknown-terminal-status')
+    run: async (subject) => {
+      const id = await subject.batch()
+      await subject.arm('unknown-terminal-status')
       const seen = [
-        await stage.call('GET', `/batch-predictions/${id}`),
-        await stage.call('GET', `/batch-predictions/${id}`),
+        await subject.call('GET', `/batch-predictions/${id}`),
+        await subject.call('GET', `/batch-predictions/${id}`),
       ]
-      const results = await stage.call('GET', `/batch-predictions/${id}/results`)
-      await stage.clear()
-      const then = await stage.call('GET', `/batch-predictions/${id}`)
+      const results = await subject.call('GET', `/batch-predictions/${id}/results`)
+      await subject.clear()
+      const then = await subject.call('GET', `/batch-predictions/${id}`)
       return {
         seen: seen.map(({ body }) => parse(body).status),
         results: results.status,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from '../../examples/browser/chromium.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { viaFetch } from '../../support/wire-client.ts'
-import { theatre } from './stage.ts'
+import { setup } from './setup.ts'
 
 let browser: Browser
 
@@ -17,8 +17,8 @@ afterAll(() => browser?.close())
 
 /** Sends a request with the preset armed, and one after it, from a page of another origin, whose POST needs a preflight. */
 async function inPage(preset: string, method: 'GET' | 'POST') {
-  const { stage } = await theatre()
-  const { sandbox, port, arm } = await stage(viaFetch)
+  const { subject } = await setup()
+  const { sandbox, port, arm } = await subject(viaFetch)
   const page = await frontend()
   await arm(preset)
   const url = `http://127.0.0.1:${port}/@${sandbox.name}/v1/${method === 'POST' ? 'pages' : 'data-views'}`

@@ -28,21 +28,21 @@ function connection(
 ): PresetCase {
   return {
     preset,
-    run: async (stage) => {
-      const pages = () => stage.sandbox.store.rows('pages').size
-      await stage.arm(preset)
-      const seen = await stage.raw('POST', '/pages', {
+    run: async (subject) => {
+      const pages = () => subject.sandbox.store.rows('pages').size
+      await subject.arm(preset)
+      const seen = await subject.raw('POST', '/pages', {
         json: { name: 'raw' },
         untilHeld,
       })
-      await stage.arm(preset)
-      const view = await stage.call('POST', '/pages', {
+      await subject.arm(preset)
+      const view = await subject.call('POST', '/pages', {
         json: { name: 'client' },
         untilHeld,
       })
       const made = pages()
-      if (stays) await stage.clear()
-      const then = await stage.call('POST', '/pages', { json: { name: 'then' } })
+      if (stays) await subject.clear()
+      const then = await subject.call('POST', '/pages', { json: { name: 'then' } })
       const { head, body } = split(seen.text)
       const whole = parse(body.includes('\r\n') ? dechunk(body).payload : body) !== undefined
       return {
@@ -119,11 +119,11 @@ export const connectionCases: readonly PresetCase[] = [
   }),
   {
     preset: 'slow',
-    run: async (stage) => {
-      await stage.arm('slow')
+    run: async (subject) => {
+      await subject.arm('slow')
       const order: string[] = []
-      const late = stage.call('GET', USERS).then(({ status }) => order.push(`slow ${status}`))
-      await stage.control('GET', '/clock').then(() => order.push('control'))
+      const late = subject.call('GET', USERS).then(({ status }) => order.push(`slow ${status}`))
+      await subject.control('GET', '/clock').then(() => order.push('control'))
       await late
       return order
     },
@@ -131,9 +131,9 @@ export const connectionCases: readonly PresetCase[] = [
   },
   {
     preset: 'slow-drip',
-    run: async (stage) => {
-      await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
-      const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })
+    run: async (subject) => {
+      await subject.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
+      const { pieces, end, text } = await subject.raw('POST', '/pages', { json: { name: 'x' } })
       const { body } = split(text)
       // A late first or last piece can contain other bytes.
       const sizes = pieces.slice(1, -1).map((piece) => piece.length)
@@ -144,20 +144,20 @@ export const connectionCases: readonly PresetCase[] = [
   },
   {
     preset: 'stale-keepalive',
-    run: async (stage) => {
-      await stage.arm('stale-keepalive')
+    run: async (subject) => {
+      await subject.arm('stale-keepalive')
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       const client = viaHttp(agent)
       const headers = { Authorization: 'Bearer live_owner' }
-      const url = `http://127.0.0.1:${stage.port}/@${stage.sandbox.name}/v1`
+      const url = `http://127.0.0.1:${subject.port}/@${subject.sandbox.name}/v1`
       const first = await client(url + USERS, { headers })
       const second = await client(`${url}/pages`, { method: 'POST', headers, body: '{"name":"x"}' })
       agent.destroy()
       return {
         first: first.status,
         second: outcome(second),
-        pages: stage.sandbox.store.rows('pages').size,
-        another: (await stage.raw('GET', USERS)).text.slice(0, 12),
+        pages: subject.sandbox.store.rows('pages').size,
+        another: (await subject.raw('GET', USERS)).text.slice(0, 12),
       }
     },
     expected: { first: 200, second: BROKEN, pages: 0, another: 'HTTP/1.1 200' },

@@ -11,11 +11,11 @@ function refused(retry_after: string | null, remaining = '0') {
 function limit(preset: string, first: object): PresetCase {
   return {
     preset,
-    run: async (stage) => {
-      await stage.arm(preset)
-      const views = [await stage.call('GET', USERS), await stage.call('GET', USERS)]
-      await stage.clear()
-      return [...views, await stage.call('GET', USERS)].map(limitView)
+    run: async (subject) => {
+      await subject.arm(preset)
+      const views = [await subject.call('GET', USERS), await subject.call('GET', USERS)]
+      await subject.clear()
+      return [...views, await subject.call('GET', USERS)].map(limitView)
     },
     // Refused requests use no quota.
     expected: [first, first, FINE],
@@ -26,12 +26,12 @@ function admission(kind: string, policy: string, state: string): PresetCase {
   const preset = `batch-admission-${kind}`
   return {
     preset,
-    run: async (stage) => {
-      await stage.arm(preset)
-      const first = await stage.call('POST', '/batch-predictions', { json: aBatch() })
-      const second = await stage.call('POST', '/batch-predictions', { json: aBatch() })
-      await stage.clear()
-      const third = await stage.call('POST', '/batch-predictions', { json: aBatch() })
+    run: async (subject) => {
+      await subject.arm(preset)
+      const first = await subject.call('POST', '/batch-predictions', { json: aBatch() })
+      const second = await subject.call('POST', '/batch-predictions', { json: aBatch() })
+      await subject.clear()
+      const third = await subject.call('POST', '/batch-predictions', { json: aBatch() })
       const { headers } = first
       return {
         status: first.status,
@@ -40,7 +40,7 @@ function admission(kind: string, policy: string, state: string): PresetCase {
         state: headers.ratelimit,
         retry_after: headers['retry-after'],
         then: [second.status, third.status],
-        batches: stage.sandbox.store.rows('batch_predictions').size,
+        batches: subject.sandbox.store.rows('batch_predictions').size,
       }
     },
     expected: {
@@ -74,14 +74,14 @@ export const limitCases: readonly PresetCase[] = [
   limit('remaining-positive-but-429', refused('2', '17')),
   {
     preset: 'rate-headers-lowercase',
-    run: async (stage) => {
-      await stage.arm('rate-headers-lowercase')
-      const { head } = split((await stage.raw('GET', USERS)).text)
+    run: async (subject) => {
+      await subject.arm('rate-headers-lowercase')
+      const { head } = split((await subject.raw('GET', USERS)).text)
       const names = head
         .split('\r\n')
         .slice(1)
         .map((line) => line.slice(0, line.indexOf(':')))
-      const { headers } = await stage.call('GET', USERS)
+      const { headers } = await subject.call('GET', USERS)
       return {
         upper: names.filter((name) => name !== name.toLowerCase() && name.startsWith('X-')),
         lower: names.includes('x-ratelimit-limit'),

@@ -1,15 +1,15 @@
 import type { PresetCase } from './preset-case.ts'
-import type { Stage } from './stage.ts'
+import type { Subject } from './setup.ts'
 import { dechunk, outcome, parse, split } from './views.ts'
 
 /** Characters of two, three and four bytes in each line. */
 const OUTPUT = { text: 'Brücke – 橋 – 🏗' }
 const N = 4
 
-async function results(stage: Stage): Promise<string> {
-  const id = await stage.batch({ items: N, output_schema: { type: 'object' } })
-  await stage.control('PATCH', `/batches/${id}`, { outcomes: [{ output: OUTPUT }] })
-  await stage.control('POST', `/batches/${id}/complete`)
+async function results(subject: Subject): Promise<string> {
+  const id = await subject.batch({ items: N, output_schema: { type: 'object' } })
+  await subject.control('PATCH', `/batches/${id}`, { outcomes: [{ output: OUTPUT }] })
+  await subject.control('POST', `/batches/${id}/complete`)
   return `/batch-predictions/${id}/results`
 }
 
@@ -24,10 +24,10 @@ function lines(name: string, extract: (text: string) => unknown, expected: unkno
   const preset = `ndjson-${name}`
   return {
     preset,
-    run: async (stage) => {
-      const path = await results(stage)
-      await stage.arm(preset)
-      const { body, error } = await stage.call('GET', path)
+    run: async (subject) => {
+      const path = await results(subject)
+      await subject.arm(preset)
+      const { body, error } = await subject.call('GET', path)
       return { error, seen: extract(body ?? '') }
     },
     expected: { error: undefined, seen: expected },
@@ -43,12 +43,12 @@ function pieces(
   const preset = `ndjson-${name}`
   return {
     preset,
-    run: async (stage) => {
-      const path = await results(stage)
-      await stage.arm(preset)
-      const raw = await stage.raw('GET', path)
-      await stage.arm(preset)
-      const { body } = await stage.call('GET', path)
+    run: async (subject) => {
+      const path = await results(subject)
+      await subject.arm(preset)
+      const raw = await subject.raw('GET', path)
+      await subject.arm(preset)
+      const { body } = await subject.call('GET', path)
       const payloads = dechunk(split(raw.text).body).chunks.map((chunk) => Buffer.from(chunk, 'latin1'))
       const whole = Buffer.concat(payloads).toString() === body
       const apart = raw.pieces.length > 1
@@ -68,15 +68,15 @@ function broken(name: string, expected: object, untilHeld = false): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
-    run: async (stage) => {
-      const path = await results(stage)
-      await stage.arm(preset)
-      const raw = await stage.raw('GET', path, { untilHeld })
-      await stage.control('POST', `/faults/${preset}/reset`)
-      const view = await stage.call('GET', path, { untilHeld })
+    run: async (subject) => {
+      const path = await results(subject)
+      await subject.arm(preset)
+      const raw = await subject.raw('GET', path, { untilHeld })
+      await subject.control('POST', `/faults/${preset}/reset`)
+      const view = await subject.call('GET', path, { untilHeld })
       const { payload, ended } = dechunk(split(raw.text).body)
       const text = Buffer.from(payload, 'latin1').toString()
-      const then = await stage.call('GET', path)
+      const then = await subject.call('GET', path)
       return {
         end: raw.end,
         ended,

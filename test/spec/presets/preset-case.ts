@@ -1,9 +1,9 @@
-import type { Stage } from './stage.ts'
+import type { Subject } from './setup.ts'
 
 /** How a test observes one preset, and the expected result: the same for every client and run. */
 export interface PresetCase {
   readonly preset: string
-  readonly run: (stage: Stage) => Promise<unknown>
+  readonly run: (subject: Subject) => Promise<unknown>
   readonly expected: unknown
 }
 

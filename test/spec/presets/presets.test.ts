@@ -7,7 +7,7 @@ import { limitCases } from './limit-cases.ts'
 import { lineCases } from './line-cases.ts'
 import type { PresetCase } from './preset-case.ts'
 import { retryCases } from './retry-cases.ts'
-import { theatre } from './stage.ts'
+import { setup } from './setup.ts'
 import { batchCases, keyCases, listCases } from './state-cases.ts'
 import { webhookCases } from './webhook-cases.ts'
 
@@ -39,10 +39,10 @@ test.for(cases.map((each) => [each.preset, each] as const))(
   '%s has the same effect for fetch and node:http',
   { timeout: Math.max(300_000, 2 * TIMES * PATIENCE) },
   async ([, { run, expected }]) => {
-    const { stage } = await theatre()
+    const { subject } = await setup()
     for (const client of Object.values(CLIENTS)) {
       for (let n = 0; n < TIMES; n++) {
-        expect(await run(await stage(client))).toEqual(expected)
+        expect(await run(await subject(client))).toEqual(expected)
       }
     }
   },

@@ -1,31 +1,31 @@
 import { aBatch } from '../../support/batches.ts'
 import { type PresetCase, USERS } from './preset-case.ts'
-import type { Stage } from './stage.ts'
+import type { Subject } from './setup.ts'
 import { answered, outcome, parse } from './views.ts'
 
 const KEYED = { json: aBatch(), headers: { 'Idempotency-Key': 'k-1' } }
 
-function batches(stage: Stage): number {
-  return stage.sandbox.store.rows('batch_predictions').size
+function batches(subject: Subject): number {
+  return subject.sandbox.store.rows('batch_predictions').size
 }
 
 /** Creates a batch twice with one key. If the preset stays, its rule is removed before the second creation. */
 function twice(preset: string, expected: object, { untilHeld = false, stays = false } = {}): PresetCase {
   return {
     preset,
-    run: async (stage) => {
-      await stage.arm(preset)
-      const first = await stage.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
-      const made = batches(stage)
-      if (stays) await stage.clear()
-      const second = await stage.call('POST', '/batch-predictions', KEYED)
+    run: async (subject) => {
+      await subject.arm(preset)
+      const first = await subject.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
+      const made = batches(subject)
+      if (stays) await subject.clear()
+      const second = await subject.call('POST', '/batch-predictions', KEYED)
       return {
         first: answered(first),
         made,
         then: second.status,
-        batches: batches(stage),
-        replayed: stage.sandbox.log.entries().at(-1)?.idempotency,
-        id: parse(second.body)?.id === [...stage.sandbox.store.rows('batch_predictions').keys()][0],
+        batches: batches(subject),
+        replayed: subject.sandbox.log.entries().at(-1)?.idempotency,
+        id: parse(second.body)?.id === [...subject.sandbox.store.rows('batch_predictions').keys()][0],
       }
     },
     expected,
@@ -63,33 +63,33 @@ export const retryCases: readonly PresetCase[] = [
   }),
   {
     preset: 'server-error',
-    run: async (stage) => {
-      await stage.arm('server-error')
-      const first = await stage.call('POST', '/pages', { json: { name: 'x' } })
-      const second = await stage.call('POST', '/pages', { json: { name: 'x' } })
-      await stage.clear()
-      const third = await stage.call('POST', '/pages', { json: { name: 'x' } })
+    run: async (subject) => {
+      await subject.arm('server-error')
+      const first = await subject.call('POST', '/pages', { json: { name: 'x' } })
+      const second = await subject.call('POST', '/pages', { json: { name: 'x' } })
+      await subject.clear()
+      const third = await subject.call('POST', '/pages', { json: { name: 'x' } })
       return {
         first: answered(first),
         limit: first.headers['x-ratelimit-remaining'],
         then: [second.status, third.status],
-        pages: stage.sandbox.store.rows('pages').size,
+        pages: subject.sandbox.store.rows('pages').size,
       }
     },
     expected: { first: { status: 500, code: 'internal_error' }, limit: '199', then: [500, 200], pages: 1 },
   },
   {
     preset: 'unavailable-with-retry-after',
-    run: async (stage) => {
-      await stage.arm('unavailable-with-retry-after')
-      const first = await stage.call('GET', USERS)
-      const again = await stage.call('GET', USERS)
-      await stage.clear()
+    run: async (subject) => {
+      await subject.arm('unavailable-with-retry-after')
+      const first = await subject.call('GET', USERS)
+      const again = await subject.call('GET', USERS)
+      await subject.clear()
       return {
         first: answered(first),
         retry_after: first.headers['retry-after'],
         again: again.status,
-        then: outcome(await stage.call('GET', USERS)),
+        then: outcome(await subject.call('GET', USERS)),
       }
     },
     expected: {

@@ -3,11 +3,11 @@ import { START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
 import { type Received, webhookReceiver } from '../../support/webhook-receiver.ts'
 import type { PresetCase } from './preset-case.ts'
-import type { Stage } from './stage.ts'
+import type { Subject } from './setup.ts'
 import { parse } from './views.ts'
 
 interface WebhookContext {
-  readonly stage: Stage
+  readonly subject: Subject
   /** Names of the batches whose webhooks have arrived, in order. */
   readonly arrived: () => readonly string[]
   /** Creates a batch with this name in its metadata. */
@@ -23,25 +23,25 @@ function webhookCase(
 ): PresetCase {
   return {
     preset,
-    run: async (stage) => {
+    run: async (subject) => {
       const receiver = await webhookReceiver()
-      await stage.control('POST', '/webhooks', { url: receiver.url })
-      await stage.arm(preset)
+      await subject.control('POST', '/webhooks', { url: receiver.url })
+      await subject.arm(preset)
       return run({
-        stage,
+        subject,
         arrived: () => receiver.received.map(({ body }) => body.data?.metadata?.name ?? body.metadata?.name),
         create: async (name) => {
-          const view = await stage.call('POST', '/batch-predictions', {
+          const view = await subject.call('POST', '/batch-predictions', {
             json: aBatch({ metadata: { name } }),
           })
           return parse(view.body).id
         },
         complete: async (id) => {
-          await stage.control('POST', `/batches/${id}/complete`)
+          await subject.control('POST', `/batches/${id}/complete`)
           // Responds when no delivery is in flight.
-          await stage.control('POST', '/clock/advance', { by: '0s' })
+          await subject.control('POST', '/clock/advance', { by: '0s' })
         },
-        advance: (by) => stage.control('POST', '/clock/advance', { by }),
+        advance: (by) => subject.control('POST', '/clock/advance', { by }),
       })
     },
     expected,
@@ -69,15 +69,15 @@ function signed(
 ): PresetCase {
   return {
     preset,
-    run: async (stage) => {
+    run: async (subject) => {
       const receiver = await webhookReceiver((received) => (checked(received).isValid ? 200 : 401))
       const signature = { header: 'X-Signature', timestamp_header: 'X-Timestamp', secret: SECRET }
-      await stage.control('PATCH', '/settings', { 'webhooks.signature': signature })
-      await stage.control('POST', '/webhooks', { url: receiver.url })
-      await stage.arm(preset)
-      const { id } = parse((await stage.call('POST', '/batch-predictions', { json: aBatch() })).body)
-      await stage.control('POST', `/batches/${id}/complete`)
-      await stage.control('POST', '/clock/advance', { by: '24h' })
+      await subject.control('PATCH', '/settings', { 'webhooks.signature': signature })
+      await subject.control('POST', '/webhooks', { url: receiver.url })
+      await subject.arm(preset)
+      const { id } = parse((await subject.call('POST', '/batch-predictions', { json: aBatch() })).body)
+      await subject.control('POST', `/batches/${id}/complete`)
+      await subject.control('POST', '/clock/advance', { by: '24h' })
       return view(receiver.received)
     },
     expected,

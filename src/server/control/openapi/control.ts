@@ -1,4 +1,4 @@
-import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
+import { memoizeBySettings, type Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/name.ts'
 import type { ControlHost } from '../host.ts'
@@ -58,7 +58,7 @@ export function controlDocument(
 
 // Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
 const pathsWhere = (isLocked: boolean) =>
-  oncePerSettings((routes: readonly AnyControlRoute[], settings) =>
+  memoizeBySettings((routes: readonly AnyControlRoute[], settings) =>
     pathsOf(routes.map((route) => ({ ...route, item: itemOf(route, settings, isLocked) }))),
   )
 

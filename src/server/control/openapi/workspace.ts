@@ -1,4 +1,4 @@
-import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
+import { memoizeBySettings, type Settings } from '../../../core/assumptions.ts'
 import { type ErrorFormat, errorFacts, Refusal, shownCode } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type AnyOperation, codesOf, type Input, inputOf } from '../../../core/operation.ts'
@@ -51,7 +51,7 @@ export function workspaceDocument(
 }
 
 // Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
-const described = oncePerSettings((operations: Service['operations'], settings) => {
+const described = memoizeBySettings((operations: Service['operations'], settings) => {
   const schemas = new NamedSchemas()
   const paths = pathsOf(
     [...operations.values()].map((operation) => ({

@@ -18,7 +18,7 @@ import { clockInstant, END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
 import { MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { frozenNote } from '../../../core/time/frozen.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
-import { runDueEvents } from '../../../core/time/run-events.ts'
+import { lagOf, runDueEvents, setClock } from '../../../core/time/run-events.ts'
 import {
   advanceResult,
   type FutureEvent,
@@ -127,7 +127,7 @@ export const clockRoutes = ({ milestones }: Service) =>
             signal: AbortSignal.any([gone, host.closing]),
             ...(onBegin && { onBegin }),
           })
-        if (Object.keys(passing).length > 0) sandbox.setClock(passing)
+        if (Object.keys(passing).length > 0) setClock(sandbox, passing)
         return { body: clockOf(sandbox) }
       },
     }),
@@ -161,7 +161,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       returns:
         'With running: true, the events up to now; otherwise the result of the last advance. result is null before the first advance, and after a reset, a restore or a restart.',
       output: latestAdvance,
-      handle: ({ sandbox }) => ({ body: sandbox.latestAdvance() }),
+      handle: ({ sandbox }) => ({ body: sandbox.advances.latest }),
     }),
     route({
       name: 'clock.horizon',
@@ -192,8 +192,8 @@ function clockOf(sandbox: Sandbox): ClockView {
   return {
     now: formatInstant(sandbox.clock.now),
     rate: sandbox.clock.rate,
-    skip_on_poll: sandbox.skipsOnPoll,
-    lag_ms: sandbox.lag,
+    skip_on_poll: sandbox.clock.skipsOnPoll,
+    lag_ms: lagOf(sandbox),
     next: next === undefined ? null : eventOf(next),
     held: sandbox.faults.held,
     frozen: frozenNote(sandbox),

@@ -94,16 +94,16 @@ type Hear = (data: object) => void
 const sources = {
   request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
   event: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.onEvent((event) => {
+    sandbox.listeners.onEvent((event) => {
       if (event.webhook === undefined) tell(event)
     }),
   delivery: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.onEvent((event) => {
+    sandbox.listeners.onEvent((event) => {
       if (event.webhook !== undefined) tell(event)
     }),
   transition: ({ store }: Sandbox, tell: Hear) =>
     store.onCommit((commit) => {
-      for (const change of commit.changes) tellTransition(change, commit, tell)
+      for (const change of commit.changes) sendTransition(change, commit, tell)
     }),
   clock: (sandbox: Sandbox, tell: Hear) =>
     onRow(sandbox, CLOCK, (row) => {
@@ -120,7 +120,7 @@ const sources = {
   },
   scenario: (sandbox: Sandbox, tell: Hear) =>
     onRow(sandbox, SCENARIO, (row, at) => tell(scenarioOf(at, row as ScenarioRow | undefined))),
-  sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(sandboxOf(sandbox))),
+  sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.listeners.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 
 /** Calls back after each change of a fact of the sandbox. */
@@ -203,7 +203,7 @@ function requestOf({ id, at, method, path, operation, status, error }: LogEntry)
   return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
 }
 
-function tellTransition(change: Change, { at }: Commit, tell: Hear): void {
+function sendTransition(change: Change, { at }: Commit, tell: Hear): void {
   const { table, id } = change
   const transition = transitionOf(change)
   if (transition !== undefined && !table.startsWith('$')) tell({ ref: `${table}/${id}`, ...transition, at })

@@ -1,5 +1,6 @@
 import { refuse } from '../../../core/errors.ts'
 import { requestTrace, traceOf } from '../../../core/explain/trace.ts'
+import { requestId } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { route, stableOrNot } from '../route.ts'
 
@@ -36,8 +37,8 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
 function refuseUnknown(sandbox: Sandbox, id: string, number: number): never {
   const { requests, dropped, capacity } = sandbox.log
   // Further zeros are read as the same number, but they are another id.
-  if (number === 0 || number > requests || id !== sandbox.requestId(number)) {
-    const last = requests === 0 ? '' : `, and the last is ${sandbox.requestId(requests)}`
+  if (number === 0 || number > requests || id !== requestId(sandbox.name, number)) {
+    const last = requests === 0 ? '' : `, and the last is ${requestId(sandbox.name, requests)}`
     return refuse('not_found', {
       detail: `There is no request ${id}: the sandbox has received ${requests} since its start or its last reset${last}.`,
       mitigation: 'GET /__emulator/requests lists the requests in the log.',

@@ -88,12 +88,12 @@ export const limitRoutes = [
     output: limitList,
     handle: ({ sandbox }) => ({
       body: {
-        ...list(sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id))),
+        ...list(sandbox.limits.windows.save().flatMap(({ id }) => windowOf(sandbox, id))),
         overrides: sandbox.settings.get(limitOverrides).map((each) => ({
           ...each,
           ...missingName(sandbox, each.operation),
         })),
-        enforced: sandbox.enforcesLimits,
+        enforced: sandbox.limits.areEnforced,
         clock: sandbox.settings.get(limitClock),
       },
     }),
@@ -111,8 +111,8 @@ export const limitRoutes = [
       const name = operation === undefined ? undefined : operationNamed(sandbox, operation).name
       const all = [...sandbox.service.operations.values()]
       const isSelected = (id: string) => name === undefined || operationOf(id, all)?.name === name
-      const windows = sandbox.limiter.save()
-      sandbox.limiter.load(windows.filter(({ id }) => !isSelected(id)))
+      const windows = sandbox.limits.windows.save()
+      sandbox.limits.windows.load(windows.filter(({ id }) => !isSelected(id)))
       return { body: { removed: windows.flatMap(({ id }) => (isSelected(id) ? [id] : [])) } }
     },
   }),
@@ -146,13 +146,13 @@ export const limitRoutes = [
     handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {
       const operation = operationNamed(sandbox, params.operation)
       refuseConcretePaths(sandbox)
-      const limit = sandbox.limitOf(operation.name)
+      const limit = sandbox.limits.of(operation.name)
       const detail = `must be at most ${limit.limit}, the limit of the operation`
       const tooMany = remaining > limit.limit ? [{ pointer: '/remaining', detail }] : []
       refuseInvalid([...tooMany, ...unknownTeamspace(sandbox, teamspace_id)])
       const spaces = teamspace_id === undefined ? teamspacesOf(sandbox) : [teamspace_id]
       const keys = spaces.map((space) => `${space} ${operation.name}`)
-      for (const key of keys) sandbox.limiter.fill(key, limit, sandbox.limiterNow(), remaining)
+      for (const key of keys) sandbox.limits.windows.fill(key, limit, sandbox.limits.now, remaining)
       return { body: list(keys.flatMap((key) => windowOf(sandbox, key))) }
     },
   }),
@@ -168,9 +168,9 @@ function operationNamed(sandbox: Sandbox, name: string): Pick<AnyOperation, 'nam
 // `peek` removes old requests from a window, so the hits are read after it.
 function windowOf(sandbox: Sandbox, key: string): LimitWindow[] {
   const operation = operationOf(key, sandbox.service.operations.values())
-  const limit = sandbox.limitOf(operation?.name ?? '')
-  const { remaining, reset } = sandbox.limiter.peek(key, limit, sandbox.limiterNow())
-  const hits = hitsOf(sandbox.limiter.save(), key)
+  const limit = sandbox.limits.of(operation?.name ?? '')
+  const { remaining, reset } = sandbox.limits.windows.peek(key, limit, sandbox.limits.now)
+  const hits = hitsOf(sandbox.limits.windows.save(), key)
   const [oldest] = hits
   if (oldest === undefined) return []
   return [

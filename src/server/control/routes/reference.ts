@@ -1,20 +1,13 @@
 import * as z from 'zod'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
-import {
-  catalog,
-  type ErrorCode,
-  type ErrorKind,
-  type ErrorTarget,
-  problemType,
-  shownCode,
-} from '../../../core/errors.ts'
+import { type ErrorKind, errorKinds } from '../../../core/error-kinds.ts'
+import { type ErrorTarget, problemType, shownCode } from '../../../core/errors.ts'
 import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
-import { meanings } from '../problem-meanings.ts'
 import { BASE, route } from '../route.ts'
 
 /** The fields of every OpenAPI document. */
@@ -130,13 +123,11 @@ export const referenceRoutes = [
   }),
 ] as const
 
-const CODES = Object.keys(catalog) as ErrorCode[]
-
 function problemsOf(sandbox: Sandbox, controlUrl: string): ProblemView[] {
   const { service, settings } = sandbox
   const embedded = service.resources.flatMap((resource) => resource.problems?.(settings) ?? [])
   return [
-    ...CODES.map((code) => problemOf(code, { settings, controlUrl })),
+    ...[...errorKinds].map(([code, kind]) => problemOf(code, kind, { settings, controlUrl })),
     ...embedded.map(({ code, title, status, description }) => ({
       code,
       type: problemType({ settings, controlUrl }, code),
@@ -150,9 +141,9 @@ function problemsOf(sandbox: Sandbox, controlUrl: string): ProblemView[] {
   ]
 }
 
-function problemOf(own: ErrorCode, at: ErrorTarget): ProblemView {
+function problemOf(own: string, kind: ErrorKind, at: ErrorTarget): ProblemView {
   const { settings } = at
-  const { status, title, retryable, mitigation }: ErrorKind = catalog[own]
+  const { status, title, retryable, meaning, mitigation } = kind
   const code = shownCode(own, settings)
   return {
     code,
@@ -161,7 +152,7 @@ function problemOf(own: ErrorCode, at: ErrorTarget): ProblemView {
     status: typeof status === 'number' ? status : settings.get(status),
     status_setting: typeof status === 'number' ? null : status.key,
     retryable,
-    meaning: meanings[own] ?? title,
+    meaning,
     mitigation: mitigation ?? null,
   }
 }
@@ -169,7 +160,7 @@ function problemOf(own: ErrorCode, at: ErrorTarget): ProblemView {
 function operationsOf(sandbox: Sandbox): OperationView[] {
   return [...sandbox.service.operations.values()].map((operation) => {
     const { name, method, path, summary, section, errorFormat, contract } = operation
-    const { limit, window } = sandbox.limitOf(name)
+    const { limit, window } = sandbox.limits.of(name)
     const { success } = operation
     return {
       name,

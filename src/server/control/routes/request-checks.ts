@@ -174,8 +174,8 @@ async function waitFor(
     }
     const stops = [
       sandbox.log.onEntry(hear),
-      sandbox.onReplaced(() => end('replaced')),
-      sandbox.onClosed(() => end('removed')),
+      sandbox.listeners.onReplaced(() => end('replaced')),
+      sandbox.listeners.onClosed(() => end('removed')),
       onAbort(closing, () => end('closing')),
       onAbort(gone, () => end('gone')),
       later(ms, () => end('timed out')),

@@ -10,6 +10,7 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { SandboxEntry, Sandboxes, SavedSandbox } from '../../../core/sandboxes/sandboxes.ts'
 import { countRecords } from '../../../core/state/state.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
+import { lagOf } from '../../../core/time/run-events.ts'
 import type { ControlHost } from '../host.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { BASE, noBody, route, SANDBOX_BODY } from '../route.ts'
@@ -162,14 +163,14 @@ async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scen
 
 // The clock of an idle sandbox is updated at its next use, so the present instant is computed here.
 function viewOf({ sandbox, persist }: SandboxEntry, controlUrl: string): SandboxView {
-  const { name, clock, store, seed, log, service, lag } = sandbox
+  const { name, clock, store, seed, log, service } = sandbox
   const entries = log.entries()
   const last = entries.at(-1)
   return {
     name,
     state: 'open',
     persist,
-    now: formatInstant(lag > 0 ? clock.now : clock.due()),
+    now: formatInstant(lagOf(sandbox) > 0 ? clock.now : clock.due()),
     rate: clock.rate,
     seed,
     revision: store.revision,

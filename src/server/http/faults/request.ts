@@ -22,7 +22,7 @@ import { ExchangeTimeout, type Waits } from './timeout.ts'
  */
 type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
 
-type Decided = Call & { readonly hooks: FaultedRequest }
+type FaultedCall = Call & { readonly hooks: FaultedRequest }
 
 /** The faults of one request, from its head to the last byte of its response. */
 export type RequestFaults = ReturnType<typeof requestFaults>
@@ -37,9 +37,8 @@ export function requestFaults(
   return { arm, receive, send }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
-  function arm(): Pick<Call, 'armed'> {
-    const armed = faultsOfHeader(sandbox, req.headers)
-    return armed === undefined ? {} : { armed }
+  function arm(): Call['armed'] {
+    return faultsOfHeader(sandbox, req.headers)
   }
 
   /**
@@ -48,11 +47,11 @@ export function requestFaults(
    * @param head the call without its body
    */
   async function receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
-    const early = decided(head, 'head')
-    const body = isDecided(early) ? await readUnder(early, readBody) : await readBody(() => true)
+    const early = decideOn(head, 'head')
+    const body = isFaulted(early) ? await readUnder(early, readBody) : await readBody(() => true)
     if (body === undefined) return undefined
-    const call = decided({ ...early, body }, 'call')
-    return isDecided(call) && !(await reachesHandler(call)) ? undefined : call
+    const call = decideOn({ ...early, body }, 'call')
+    return isFaulted(call) && !(await reachesHandler(call)) ? undefined : call
   }
 
   /** Sends the response under its faults; calls `write` when it has none. @param extra headers of the connection */
@@ -72,14 +71,14 @@ export function requestFaults(
     return sendFaulted(req, res, response, reported, extra, withBody, waits)
   }
 
-  function decided(call: Call, phase: 'head' | 'call'): Call {
-    const earlier = isDecided(call) ? call.hooks.report : undefined
+  function decideOn(call: Call, phase: 'head' | 'call'): Call {
+    const earlier = isFaulted(call) ? call.hooks.report : undefined
     const decision = decide(sandbox, call, phase, earlier)
     if (decision === undefined) return call
     return { ...call, hooks: new FaultedRequest(sandbox, decision) }
   }
 
-  async function readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
+  async function readUnder(call: FaultedCall, readBody: ReadBody): Promise<CallBody | undefined> {
     const { actions, fired } = call.hooks.report
     const stops = stopsOf(actions)
     const stop = stops.find(({ at }) => isBeforeBody(at))
@@ -103,7 +102,7 @@ export function requestFaults(
   }
 
   // A client that never gets its `100 Continue` may wait forever, so this wait has a limit.
-  function withhold(call: Decided): ExchangeTimeout | undefined {
+  function withhold(call: FaultedCall): ExchangeTimeout | undefined {
     const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
     if (isAsked || !awaitsContinue(req)) return undefined
     withholdContinue(req)
@@ -112,7 +111,7 @@ export function requestFaults(
     return timeout
   }
 
-  async function reachesHandler(call: Decided): Promise<boolean> {
+  async function reachesHandler(call: FaultedCall): Promise<boolean> {
     const { actions } = call.hooks.report
     const { before_handler_ms } = paceOf(actions)
     if (before_handler_ms !== undefined) {
@@ -129,7 +128,7 @@ export function requestFaults(
     return stop === undefined
   }
 
-  async function stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
+  async function stopHere({ at, how }: Stop, call: FaultedCall): Promise<undefined> {
     // A disconnect is not noticed while the body is unread: such a pause ends after MAX_HOLD_MS.
     const isDeaf = how === 'pause' && !req.complete
     const timeout = timeoutOf(call, isDeaf ? MAX_HOLD_MS : undefined)
@@ -141,7 +140,10 @@ export function requestFaults(
     timeout.end()
   }
 
-  function timeoutOf({ hooks: { report } }: Decided, limit = paceOf(report.actions).max_ms): ExchangeTimeout {
+  function timeoutOf(
+    { hooks: { report } }: FaultedCall,
+    limit = paceOf(report.actions).max_ms,
+  ): ExchangeTimeout {
     const releases = sandbox.faults.releasesOf(report)
     const { closing, later } = waits
     return new ExchangeTimeout(req.socket, [...releases, closing], limit, later)
@@ -157,14 +159,14 @@ export function requestFaults(
     })
   }
 
-  function log(call: Decided, stage: string, end: Sent['end']): void {
+  function log(call: FaultedCall, stage: string, end: Sent['end']): void {
     noteEnded(end)
     call.hooks.report.sent = { stage, bytes: 0, end }
     cutOff(sandbox, call, stage === 'before-handler')
   }
 }
 
-function isDecided(call: Call): call is Decided {
+function isFaulted(call: Call): call is FaultedCall {
   return call.hooks instanceof FaultedRequest
 }
 

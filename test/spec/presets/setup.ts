@@ -16,7 +16,7 @@ import {
 } from '../../support/wire-client.ts'
 
 /** A separate sandbox in which a test observes a preset through one client. */
-export interface Stage {
+export interface Subject {
   readonly sandbox: Sandbox
   readonly port: number
   /** Arms the preset, with fields that override its own. */
@@ -31,7 +31,7 @@ export interface Stage {
   control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
   /** Creates a batch in process, so that wire rules do not apply, and returns its id. */
   batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
-  /** As {@link Stage.batch}, and completes the batch. */
+  /** As {@link Subject.batch}, and completes the batch. */
   finished(changes?: Parameters<typeof aBatch>[0]): Promise<string>
 }
 
@@ -52,9 +52,9 @@ const views = [1, 2, 3, 4].map((n) => ({
   _emulator: { teamspace_id: 'ts-a' },
 }))
 
-/** An emulator with a sandbox for each stage, closed at the end of the test. */
-export async function theatre(): Promise<{
-  stage(client: Client): Promise<Stage>
+/** An emulator with a sandbox for each subject, closed at the end of the test. */
+export async function setup(): Promise<{
+  subject(client: Client): Promise<Subject>
   emulator: RunningEmulator
 }> {
   const collections = { ...baseCollections, files, data_views: views }
@@ -70,14 +70,14 @@ export async function theatre(): Promise<{
   let number = 0
   return {
     emulator,
-    stage: async (client) => {
+    subject: async (client) => {
       number += 1
-      return onStage(emulator, await emulator.sandboxes.open(`stage-${number}`), client)
+      return subjectIn(emulator, await emulator.sandboxes.open(`subject-${number}`), client)
     },
   }
 }
 
-function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Stage {
+function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Subject {
   const prefix = `/@${sandbox.name}/v1`
   const origin = `http://127.0.0.1:${emulator.port}`
   const headers = bearer(KEYS.KU)
@@ -91,7 +91,7 @@ function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): S
       headers: { ...host, ...headers, ...more.headers },
       ...bodyOf(more),
     })
-  const stage: Stage = {
+  const subject: Subject = {
     sandbox,
     port: emulator.port,
     arm: async (preset, overrides = {}) => {
@@ -118,10 +118,10 @@ function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): S
       return JSON.parse(body ?? '{}').id as string
     },
     finished: async (changes) => {
-      const id = await stage.batch(changes)
+      const id = await subject.batch(changes)
       await control('POST', `/batches/${id}/complete`)
       return id
     },
   }
-  return stage
+  return subject
 }

@@ -20,7 +20,7 @@ test('a decision reports once for each request why rules about something else ar
     { source: 'header', do: [{ pace: { no_continue: true } }] },
   )
   const told = (decision: ReturnType<typeof book.decide>) =>
-    decision?.verdicts.map(({ rule, fired, description }) => [rule.id, fired !== undefined, description])
+    decision?.decisions.map(({ rule, fired, description }) => [rule.id, fired !== undefined, description])
   const byHeader = 'It applies only to requests that name it in the header X-Emulator-Fault.'
   expect(told(book.decide('call', subject()))).toEqual([
     ['rule-2', false, 'It applies to a connection before its first request.'],
@@ -41,9 +41,9 @@ test.for<[misses: number, others: number, told: number]>([
 ])('of %d rules that do not fit and %d not evaluated, %d are reported', ([misses, others, told]) => {
   const missing = Array.from({ length: misses }, () => ({ match: { method: 'POST' } }))
   const notAsked = Array.from({ length: others }, () => ({ source: 'header' as const }))
-  const verdicts = bookOf(...missing, ...notAsked).book.decide('call', subject())?.verdicts ?? []
-  expect(verdicts).toHaveLength(told)
-  expect(verdicts.every(({ fired }) => fired === undefined)).toBe(true)
+  const decisions = bookOf(...missing, ...notAsked).book.decide('call', subject())?.decisions ?? []
+  expect(decisions).toHaveLength(told)
+  expect(decisions.every(({ fired }) => fired === undefined)).toBe(true)
 })
 
 test('later rules are evaluated if the rules of an earlier phase say continue', () => {

@@ -2,7 +2,7 @@
 const MAX_KEPT = 1_000
 
 /** A function that keeps its last results, by their keys. @param most the maximum number of results */
-export function keeping<T>(make: (key: string) => T, most = MAX_KEPT): (key: string) => T {
+export function memoize<T>(make: (key: string) => T, most = MAX_KEPT): (key: string) => T {
   const kept = new Map<string, T>()
   return (key) => {
     const known = kept.get(key)

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { PendingWork } from '../time/turn.ts'
+import { Deliveries } from './deliveries.ts'
+
+/** Work that is pending a number of times; each time it is done, `next` may give work to another. */
+function busy(times: number, next: () => void = () => {}): PendingWork & { give(): void } {
+  let left = times
+  return {
+    give: () => {
+      left += 1
+    },
+    get isIdle() {
+      return left === 0
+    },
+    isRequesting: false,
+    whenIdle: async () => {
+      if (left === 0) return
+      left -= 1
+      next()
+    },
+  }
+}
+
+function joined(...works: readonly PendingWork[]): Deliveries {
+  const deliveries = new Deliveries()
+  for (const work of works) deliveries.add(work)
+  return deliveries
+}
+
+test('joined work is idle when both parts are idle', () => {
+  expect(joined(busy(0), busy(0)).isIdle).toBe(true)
+  expect(joined(busy(1), busy(0)).isIdle).toBe(false)
+  expect(joined(busy(0), busy(1)).isIdle).toBe(false)
+})
+
+test('joined work is idle when neither part has work for the other', async () => {
+  const second = busy(0)
+  const first = busy(3, () => second.give())
+  const all = joined(first, second)
+  await all.whenIdle()
+  expect([all.isIdle, first.isIdle, second.isIdle]).toEqual([true, true, true])
+})
+
+test('joined work reports a pending request and the error of a part', async () => {
+  const broken: PendingWork = {
+    isIdle: false,
+    isRequesting: true,
+    whenIdle: () => Promise.reject(new Error('disk full')),
+  }
+  const requests = [busy(1), broken].map((each) => joined(busy(1), each).isRequesting)
+  expect(requests).toEqual([false, true])
+  await expect(joined(busy(1), broken).whenIdle()).rejects.toThrow('disk full')
+})
+
+test('work that was removed is not waited for', () => {
+  const deliveries = new Deliveries()
+  const remove = deliveries.add(busy(1))
+  expect(deliveries.isIdle).toBe(false)
+  remove()
+  expect(deliveries.isIdle).toBe(true)
+})
