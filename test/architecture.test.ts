@@ -149,9 +149,9 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_909,
   cli: 3_118,
   client: 1_905,
-  core: 19_179,
+  core: 19_294,
   dashboard: 8_572,
-  emulator: 1_767,
+  emulator: 1_776,
   endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 715,
   terminal: 2_219,
   testing: 1_116,
-  tools: 2_920,
+  tools: 3_008,
   'tools/certify': 922,
 }
 
