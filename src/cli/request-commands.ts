@@ -14,7 +14,16 @@ type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
-const FILTERS = ['operation', 'method', 'path', 'status', 'idempotencyKey', 'since', 'limit'] as const
+const FILTERS = [
+  'operation',
+  'method',
+  'path',
+  'status',
+  'idempotencyKey',
+  'trace',
+  'since',
+  'limit',
+] as const
 const MATCH = {
   '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
 }
@@ -130,10 +139,11 @@ function queryOf({
   status,
   since,
   idempotencyKey,
+  trace,
   limit,
   stable,
 }: OptionValues<Filter>) {
-  const texts = { operation, method, path, status, since, idempotency_key: idempotencyKey }
+  const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
 }
 

@@ -62,7 +62,19 @@ const baseUrl = kind('url', z.url(), 'is not a URL. Give one such as https://api
 
 /** The columns that a table of requests can have. */
 const REQUEST_COLUMNS = [
-  ...['id', 'at', 'status', 'request', 'operation', 'error', 'method', 'path', 'key', 'idempotency_key'],
+  ...[
+    'id',
+    'at',
+    'status',
+    'request',
+    'operation',
+    'error',
+    'method',
+    'path',
+    'key',
+    'idempotency_key',
+    'trace',
+  ],
   ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
 ]
 const columnList = kind(
@@ -131,6 +143,7 @@ const optionTable = {
   operation: text('name', 'only requests of an operation: pages.create'),
   method: text('method', 'only requests with this method'),
   path: text('glob', 'only requests to this path; * is any run of characters'),
+  trace: text('glob', 'only requests of this trace (traceparent); * is any run of characters'),
   idempotencyKey: text('glob', 'only requests with this Idempotency-Key; * is any run of characters'),
   since: text('instant|id', 'only requests from this virtual instant on, or after the request with this id'),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),

@@ -1,5 +1,6 @@
 import { refuse } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
+import { childOf } from '../log/traceparent.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
@@ -69,6 +70,9 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
       retry_at: null,
       faults,
       caused_by: scope.cause,
+      ...(scope.traceparent !== undefined && {
+        traceparent: childOf(scope.traceparent, scope.chance('traceparent', id)),
+      }),
       created_at: scope.at,
     })
     insert(scope, first)

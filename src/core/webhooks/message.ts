@@ -32,6 +32,7 @@ export function webhookRequest(
     // A copy has the id of the first delivery, so that a receiver can recognize it as a duplicate.
     'X-Emulator-Delivery': faults?.copy_of ?? delivery.id,
     'X-Emulator-Delivery-Attempt': String(delivery.attempts.length),
+    ...(delivery.traceparent !== undefined && { traceparent: delivery.traceparent }),
     ...signatureOf(delivery, body, signerOf(secret, settings)),
   }
   return { url: delivery.url, headers, body }

@@ -29,6 +29,7 @@ const filters = () =>
       })
       .optional(),
     idempotency_key: queryText().optional(),
+    trace: queryText().optional(),
     sandbox: queryText().optional(),
     since: queryText().optional(),
     /** The id of a request: only requests before it. */
