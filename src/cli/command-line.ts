@@ -35,7 +35,7 @@ const DEFAULT_COMMAND = 'start'
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
   'start exec certify hunt replay init mcp validate doctor openapi schema': async () =>
     (await import('./local-commands.ts')).localCommands,
-  'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
+  'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,
   conduct: async () => (await import('../terminal/conduct-commands.ts')).conductCommands,

@@ -226,7 +226,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
     this.call = call
-    this.traceparent = validTraceparent(call.headers.traceparent)
+    if (call.headers.traceparent !== undefined) this.traceparent = validTraceparent(call.headers.traceparent)
     this.hooks = call.hooks
   }
 
