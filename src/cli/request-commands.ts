@@ -31,7 +31,6 @@ const MATCH = {
 export const requestCommands = [
   sandboxCommand('requests', {
     description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
-    route: 'GET /requests',
     options: [...FILTERS, 'full', 'follow', 'stable', 'columns'],
     run: async (ask, invocation) => {
       const { options } = invocation

@@ -65,3 +65,26 @@ const routes = new Set(controlRoutes(workspaceService).map(({ method, path }) =>
 test('every call of a command uses a route that exists', () => {
   expect([...called].filter((route) => !routes.has(route))).toEqual([])
 })
+
+test('every command that a message names exists', () => {
+  const names = new Set(commands.flatMap(({ name }) => [name, name.split(' ')[0]]))
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+    .map((file) => readFileSync(join('src', file), 'utf8'))
+  const named = sources.flatMap((text) => [
+    ...text.matchAll(/"workspace-emulator (?!-)([a-z-]+)(?: ([a-z]+))?(?=[ ".])/g),
+  ])
+  const unknown = named.filter(([, first, second]) => !names.has(`${first} ${second}`) && !names.has(first))
+  expect(named.length).toBeGreaterThan(50)
+  expect(unknown.map(([text]) => text)).toEqual([])
+})
+
+test('only messages about routes themselves name routes', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test)\.ts$/.test(file))
+    .filter((file) =>
+      /^(?!\s*(?:\/\/|\*|\/\*)).*[A-Z]+ \/__emulator\//m.test(readFileSync(join('src', file), 'utf8')),
+    )
+  // One is about the header ETag, the other about another way to read a stream of events.
+  expect(files.toSorted()).toEqual(['server/control/feed.ts', 'server/control/routes/records.ts'])
+})

@@ -183,7 +183,7 @@ export class Sandbox {
     this.options.onWarning(
       jump < 0
         ? `The clock of this machine was set back by ${by}. The virtual clock of the sandbox ${this.name} is not set back: it continues with the real time that passes.`
-        : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${this.name} was moved forward with it. To go back, POST /__emulator/reset or restore a snapshot.`,
+        : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${this.name} was moved forward with it. To go back, reset it ("workspace-emulator reset") or restore a snapshot.`,
     )
     // The next process starts from the instant of the host's clock in this record.
     this.store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))

@@ -82,7 +82,7 @@ export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'
   const to = formatInstant(instant)
   return refuse('conflict', {
     detail: `${what} may run ${AT_ONCE} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
-    mitigation: `POST /__emulator/clock/advance {"to": "${to}"} goes there, and serves other requests in between.`,
+    mitigation: `"workspace-emulator clock advance --to ${to}" goes there, and serves other requests in between.`,
   })
 }
 
@@ -180,5 +180,5 @@ export async function runBacklog(
 
 /** The message for a late clock, with ways to fix it. */
 export function lagMessage({ name, clock, lag }: Sandbox): string {
-  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. Events run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
+  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. Events run one after the other, and requests are served at the time reached. "workspace-emulator clock rate 1" slows it down, "workspace-emulator clock freeze" stops it there; "workspace-emulator clock" shows its lag_ms.`
 }

@@ -185,14 +185,14 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   if (status === 'pending' || status === 'sending') {
     refuse('conflict', {
       detail: `The delivery is ${status}: it is already in progress.`,
-      mitigation:
-        'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} responds when it is known.',
+      mitigation: 'Wait for its outcome: "workspace-emulator clock advance 0s" ends when it is known.',
     })
   }
   if (subscriptionOf(scope, delivery) === undefined) {
     refuse('conflict', {
       detail: 'The subscription of the delivery no longer exists.',
-      mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
+      mitigation:
+        'Subscribe again with "workspace-emulator webhook add URL"; the next transitions are delivered there.',
     })
   }
   const repeated = deliveryLifecycle.move(status, 'repeat')

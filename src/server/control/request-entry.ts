@@ -157,6 +157,6 @@ function refusePoint(name: string, pointer: string, detail: string): never {
   return refuse('validation_failed', {
     detail: `${name}: ${detail}.`,
     issues: [{ pointer, detail }],
-    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
+    mitigation: '"workspace-emulator requests" lists the requests that are in the log, with their ids.',
   })
 }
