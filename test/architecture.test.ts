@@ -146,14 +146,14 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_909,
-  cli: 3_181,
+  adapters: 4_910,
+  cli: 3_150,
   client: 1_905,
-  core: 19_348,
+  core: 19_352,
   dashboard: 8_580,
   emulator: 1_776,
   endpoints: 1_436,
-  'json-schema': 3_062,
+  'json-schema': 3_076,
   server: 677,
   'server/control': 5_149,
   'server/http': 4_261,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 715,
   terminal: 2_279,
   testing: 1_116,
-  tools: 3_008,
+  tools: 3_012,
   'tools/certify': 922,
 }
 
