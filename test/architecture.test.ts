@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_910,
-  cli: 3_150,
+  cli: 3_151,
   client: 1_905,
   core: 19_352,
   dashboard: 8_580,

@@ -251,3 +251,16 @@ test('webhook listen subscribes a receiver, prints deliveries, and removes the s
   expect((await listening.ended).code).toBe(0)
   expect(emulator.sandbox.store.rows('webhooks').size).toBe(0)
 })
+
+test.for([
+  '/clock',
+  'clock',
+  '/__emulator/clock',
+  'C:/Program Files/Git/clock',
+  'C:\\Program Files\\Git\\__emulator\\clock'.replaceAll('\\', '/'),
+  'c:/msys64/clock',
+  'D:/tools/git/clock',
+])('call GET %s reads the clock, also as Git Bash on Windows rewrites the path', async (path) => {
+  const { data } = await running()
+  expect((await data('call', 'GET', path)).now).toBe(START)
+})
