@@ -184,7 +184,7 @@ const LINES: Readonly<Record<string, number>> = {
   dashboard: 8_572,
   emulator: 1_779,
   endpoints: 1_436,
-  'json-schema': 3_062,
+  'json-schema': 3_076,
   server: 677,
   'server/control': 5_141,
   'server/http': 4_263,

@@ -27,8 +27,9 @@ export const callCommands = [
       }
       if (address === undefined)
         throw new UsageError(['<path>: is missing. Give one, such as call GET /clock.'])
-      // Git Bash on Windows writes paths that begin with a slash anew, so the slash may be left out.
-      const [path = '', query] = address.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
+      // Git Bash on Windows puts its own folder before a path that begins with a slash.
+      const own = address.replace(/^[a-z]:[/\\](?:.*[/\\])?(?:git|msys\d*)[/\\]/i, '/')
+      const [path = '', query] = own.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
       if (routes.some(({ media, path: known }) => media === 'text/event-stream' && known === path))
         throw new UsageError([`${path} never ends. "workspace-emulator events --follow" prints it.`])
       const source = await bodyOf(given)

@@ -43,7 +43,6 @@ export const clockCommands = [
   sandboxCommand('events', {
     description:
       'List the future events of the virtual clock; with --follow print events as they happen until Ctrl-C',
-    route: 'GET /clock/horizon',
     options: ['follow', 'type'],
     run: async (ask, invocation) => {
       const { options } = invocation

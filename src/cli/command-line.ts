@@ -35,7 +35,7 @@ const DEFAULT_COMMAND = 'start'
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
   'start exec certify hunt replay init mcp validate doctor openapi schema': async () =>
     (await import('./local-commands.ts')).localCommands,
-  'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
+  'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,
   conduct: async () => (await import('../terminal/conduct-commands.ts')).conductCommands,
@@ -130,7 +130,7 @@ export async function run(given: readonly string[], env: Environment, streams: S
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
     const exit_code = error instanceof UsageError ? MISUSED : FAILED
-    const message = await inCommands(error.message)
+    const { message } = error
     // The options of a wrong command line were never parsed.
     const isJson = argv.slice(0, dashes).includes('--json')
     streams.err(isJson ? JSON.stringify({ error: { message, exit_code } }) : harmless(message))
@@ -146,36 +146,6 @@ function terminalOf(streams: Streams, isPlain: boolean): Terminal {
     out: (text) => streams.out(harmless(text)),
     lines: (lines) => streams.out(lines.map((line) => rendered(line, screen)).join('\n')),
   }
-}
-
-/** A call in a message, unless a query or a body follows: a command would need flags for these. */
-const CALL = /(?<![(A-Z])([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
-
-// Messages of the emulator name routes; a user of the command line needs the command.
-async function inCommands(message: string): Promise<string> {
-  if (!message.includes('/__emulator/')) return message
-  const commands = await allCommands()
-  return message.replaceAll(CALL, (_text, method: string, path: string) => {
-    const calls = commands.map((command) => ({
-      command,
-      values: valuesIn(command.route, `${method} ${path}`),
-    }))
-    const found = calls.find(({ values }) => values?.length === 0) ?? calls.find(({ values }) => values)
-    if (found === undefined) return `"${NAME} call ${method} ${path}"`
-    const { command, values = [] } = found
-    const others = Object.keys(command.args ?? {}).filter((name) => name.startsWith('<'))
-    return `"workspace-emulator ${[command.name, ...values, ...others.slice(values.length)].join(' ')}"`
-  })
-}
-
-/** The values of the parameters of a route in a call; undefined if it is a call of another route. */
-function valuesIn(route: string | undefined, asked: string): string[] | undefined {
-  const [parts = [], given] = [route?.split('/'), asked.split('/')]
-  const isOther = (part: string, index: number) => !part.startsWith('{') && part !== given[index]
-  if (parts.length !== given.length || parts.some(isOther)) return undefined
-  return given
-    .filter((_, index) => parts[index]?.startsWith('{'))
-    .map((value) => value.replace(/^\{(.*)\}$/, '<$1>'))
 }
 
 type Act = (declaration: Declaration, command: Command) => Promise<void>

@@ -53,6 +53,13 @@ export const controlCommands = [
       return show(invocation, { url, opened }, [opened ? `Opened: ${url}` : `Open it in a browser: ${url}`])
     },
   }),
+  sandboxCommand('env', {
+    description:
+      'Print the variables that clients of a running emulator read: eval "$(workspace-emulator env)"',
+    options: ['key', 'shell', 'fixtures'],
+    help: { fixtures: { description: 'fixtures that the sandbox was started with, which have its keys' } },
+    run: async (ask, invocation) => (await import('./env.ts')).printEnvironment(ask, invocation),
+  }),
   command({
     name: 'stop',
     description: 'End a running emulator: requests in flight finish, and the state is saved',

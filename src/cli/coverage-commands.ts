@@ -22,7 +22,6 @@ export const coverageCommands = [
     description: 'Show which points of the contract clients have met, and how to meet the next ones',
     args: { '[file]': 'file of exec --coverage; without it, an emulator that runs with --count-coverage' },
     options: [...CLIENT_OPTIONS, 'failUnder'],
-    route: 'GET /coverage',
     run: async (invocation) => {
       const { args, options } = invocation
       const [file] = args

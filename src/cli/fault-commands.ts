@@ -23,7 +23,6 @@ export const faultCommands = [
   sandboxCommand('faults add', {
     description: 'Arm a fault rule: a preset, a JSON file or JSON; flags change its fields',
     args: { '<rule>': 'name of a preset, path of a JSON file, or JSON in quotes' },
-    route: 'POST /faults',
     options: ['operation', 'match', 'first', 'always'],
     run: async (ask, invocation) => {
       const { options, args } = invocation

@@ -85,7 +85,7 @@ export const localCommands = [
     name: 'init',
     description:
       'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',
-    options: ['vitest', 'playwright', 'endpointExamples', 'dryRun', 'yes', 'json', 'noColor'],
+    options: ['vitest', 'playwright', 'endpointExamples', 'agents', 'dryRun', 'yes', 'json', 'noColor'],
     run: async (invocation) => (await import('./init/init.ts')).init(invocation),
   }),
   command({

@@ -14,7 +14,16 @@ type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
-const FILTERS = ['operation', 'method', 'path', 'status', 'idempotencyKey', 'since', 'limit'] as const
+const FILTERS = [
+  'operation',
+  'method',
+  'path',
+  'status',
+  'idempotencyKey',
+  'trace',
+  'since',
+  'limit',
+] as const
 const MATCH = {
   '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
 }
@@ -22,7 +31,6 @@ const MATCH = {
 export const requestCommands = [
   sandboxCommand('requests', {
     description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
-    route: 'GET /requests',
     options: [...FILTERS, 'full', 'follow', 'stable', 'columns'],
     run: async (ask, invocation) => {
       const { options } = invocation
@@ -130,10 +138,11 @@ function queryOf({
   status,
   since,
   idempotencyKey,
+  trace,
   limit,
   stable,
 }: OptionValues<Filter>) {
-  const texts = { operation, method, path, status, since, idempotency_key: idempotencyKey }
+  const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
 }
 

@@ -11,7 +11,6 @@ const _STUB = 'the stub, as stub lists it'
 export const settingsCommands = [
   sandboxCommand('settings get', {
     description: 'Show the settings in force, or one of them',
-    route: 'GET /settings',
     args: { '[key]': KEY },
     run: async (ask, invocation) => {
       const body = await ask('GET /settings')

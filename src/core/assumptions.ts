@@ -137,7 +137,7 @@ export class AssumptionCatalog {
     const keys = [...this.settings.keys()]
     issues.addUnknown(Object.keys(values), keys, (key) => ({
       pointer: pointer(key),
-      detail: `There is no setting "${key}".${didYouMean(key, keys) || ' GET /__emulator/settings lists every setting.'}`,
+      detail: `There is no setting "${key}".${didYouMean(key, keys) || ' "workspace-emulator settings get" lists every setting.'}`,
     }))
     for (const [key, value] of Object.entries(values)) {
       const known = this.settings.get(key)

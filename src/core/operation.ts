@@ -67,6 +67,8 @@ export interface Scope {
   readonly controlUrl: string
   /** The cause of all changes: the id of a request or of an event, or a word for anything else. */
   readonly cause: string
+  /** The header of the request that has led to this, by way of events too; undefined without a valid one. */
+  readonly traceparent: string | undefined
   /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
   newId(): string
   /** The next UUID of this sandbox. */

@@ -342,11 +342,12 @@ function connectionText({
   return `${connection.id}, request ${before + 1}${after}, response ${end === null ? 'not sent yet' : ended[end]}${closed}`
 }
 
-function Request({ trace: { request, route, caller, evidence } }: { trace: Trace }) {
+function Request({ trace: { request, route, caller, trace, evidence } }: { trace: Trace }) {
   const facts = [
     ['Operation', route.operation ?? `none; nearest: ${route.near_misses.join(', ') || 'none'}`],
     ...(route.place === undefined ? [] : [['Defined at', route.place]]),
     ['Caller', caller === null ? 'unknown' : `${caller.key_id}, ${caller.kind}, ${caller.teamspace_id}`],
+    ...(trace === undefined ? [] : [['Trace', trace]]),
     ...(evidence ? [['Connection', connectionText(evidence)]] : []),
     ...Object.entries(request.query).map(([name, value]) => [`?${name}`, [value].flat().join(', ')]),
   ]

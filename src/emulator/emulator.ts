@@ -12,9 +12,11 @@ import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
 import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
+import type { BuildStart } from '../core/record/start.ts'
 import { refusalOf } from '../core/request/pipeline.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import { documentOf } from '../core/sandboxes/snapshots.ts'
 import type { Service } from '../core/service.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
@@ -162,6 +164,10 @@ async function serve(
     actsOnConnection: options.replay?.actsOnConnection,
   })
   const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
+  const build: BuildStart = async ({ fixtures, seed, at }) => {
+    const state = await maker.start({ fixtures, seed, clock: at, settings: {} })
+    return documentOf(state, endpoints.service, '')
+  }
   const context: ControlHost = {
     service: sandboxes.default.service,
     version: packageVersion(),
@@ -187,6 +193,7 @@ async function serve(
       },
       scenarios: scenarios.textsOf,
       endpoints: endpoints.digests,
+      starting: { fixtures: options.fixtures === 'large' ? 'large' : 'demo', build },
     },
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
@@ -240,6 +247,8 @@ async function serve(
       const { emulator, ...facts } = context.recorded
       return bundleOf(sandbox, { ...facts, emulator: { ...emulator, origin } })
     },
+    /** The starting data of a recording. */
+    build,
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {
       const { connectAgain } = await loaded(import('../server/http/fetch.ts'))

@@ -88,10 +88,20 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(url|website|link|homepage)\b/, { text: (draw) => `https://${fake(draw, 'domain')}/` }],
   [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}` }],
   [
-    /\b(due|expir\w*|deadline|delivery|valid until|renewal)( (date|day|on|at))?$/,
+    /\b(next \w+|due|expir\w*|deadline|delivery|valid until|renewal)( (date|day|on|at))?$/,
     { text: (draw) => dateIn(draw, 1, 60) },
   ],
   [/\b(birth|born)\b/, { text: (draw) => dateIn(draw, -27_000, -7_000) }],
+  [/\b\w+(ed|wn) by$|\bcashier\b/, { text: 'person' }],
+  [/\bscale\b/, { text: among('1:1', '1:2', '1:5', '1:10', '1:50', '1:100') }],
+  [/\b(sheet|paper) (size|format)\b/, { text: among('A4', 'A3', 'A2', 'A1') }],
+  [/\brevision\b/, { text: among('A', 'B', 'C', 'D'), range: [1, 9, 0] }],
+  [/\binco ?terms?\b/, { text: among('EXW', 'FCA', 'DAP', 'DDP') }],
+  [/\b(law|jurisdiction)\b/, { text: 'country' }],
+  [/\btemperature\b/, { range: [-10, 40, 1] }],
+  [/\brooms?\b/, { range: [1, 8, 0] }],
+  [/\btolerance\b/, { range: [0.01, 0.5, 2] }],
+  [/\b(part|product|item) name$/, { text: 'product' }],
   [
     /\b(date|day|issued|signed|created|updated|received|paid on|on|at)$/,
     { text: (draw) => dateIn(draw, -120, 0) },
@@ -109,7 +119,8 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO') }],
   [/\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('REF') }],
   [/\b(sku|article|part|item) ?(number|no|code|id)?$/, { text: (draw) => `SKU-${digits(draw, 5)}` }],
-  [/\baccount\b.*\b(number|no)\b/, { text: (draw) => digits(draw, 10) }],
+  [/\b(zip|postal|postcode)\b/, { text: 'zip' }],
+  [/\baccount( (number|no))?$/, { text: (draw) => digits(draw, 10) }],
   [
     /\b(reference|ref|number|no|code|id)$/,
     {
@@ -121,11 +132,10 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\bcountry\b/, { text: 'country' }],
   [/\bcountry\b/, { text: 'country_code' }],
   [/\b(city|town)\b/, { text: 'city' }],
-  [/\b(zip|postal|postcode)\b/, { text: 'zip' }],
   [/\b(state|province|region)\b/, { text: 'state' }],
   [/\b(street|address line|line 1)\b/, { text: 'street' }],
   [
-    /\b(address|location)\b/,
+    /\b(address|location|(ship|bill|deliver) to)\b/,
     { text: (draw) => `${fake(draw, 'street')}, ${fake(draw, 'zip')} ${fake(draw, 'city')}` },
   ],
   [/\b(first|given) name\b/, { text: 'first_name' }],
@@ -133,7 +143,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(user|login)( ?name)?$/, { text: 'user' }],
   [/\b(file|document) ?name\b/, { text: 'file' }],
   [
-    /\b(vendor|supplier|seller|merchant|shop|store|company|customer|client|buyer|employer|bank|issuer|organi[sz]ation|payee|payer|carrier)\b/,
+    /\b(vendor|supplier|seller|merchant|shop|store|company|customer|client|buyer|employer|bank|issuer|organi[sz]ation|payee|payer|carrier|party|counterparty|contractor|site)\b/,
     { text: 'company' },
   ],
   [
@@ -144,7 +154,10 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(department|category|division)\b/, { text: 'department' }],
   [/\bmaterial\b/, { text: among('steel', 'aluminium', 'oak', 'PVC') }],
   [/\b(product|item|article|goods)\b/, { text: 'product' }],
-  [/\b(summary|description|notes?|comments?|remarks?|details|text)\b/, { text: 'sentence' }],
+  [
+    /\b(summary|description|findings?|observations?|defects?|notes?|comments?|remarks?|details|text)\b/,
+    { text: 'sentence' },
+  ],
   [/\b(title|subject|headline|topic|project)\b/, { text: 'phrase' }],
   [/\bpayment terms\b/, { text: among('30 days net', '14 days net', 'due on receipt') }],
   [/\bpayment method\b/, { text: among('bank transfer', 'direct debit', 'card') }],
@@ -189,6 +202,7 @@ const FORMAT_HINTS: ReadonlyMap<string, TextHint> = new Map<string, TextHint>([
     (n) =>
       [`uuid${n}`, (draw: Draw) => `${hex(8, 4)(draw)}-${n}${hex(3)(draw)}-a${hex(3, 12)(draw)}`] as const,
   ),
+  ['guid', (draw) => `${hex(8, 4)(draw)}-4${hex(3)(draw)}-a${hex(3, 12)(draw)}`],
   ['ulid', (draw) => `01J${digits(draw, 10)}${digits(draw, 13)}`],
   ['cuid', (draw) => `c${hex(12)(draw)}${hex(12)(draw)}`],
   ['cuid2', (draw) => `c${hex(12)(draw)}${hex(11)(draw)}`],

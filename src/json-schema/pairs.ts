@@ -5,7 +5,7 @@ import { nameWords } from './hints.ts'
 const LASTS: ReadonlyMap<string, readonly string[]> = new Map(
   (
     'start end finish stop,started ended finished completed,begin end,from to until through,' +
-    'effective expiration expiry end,issue due expiry,issued due paid,invoice due,order delivery shipping,' +
+    'effective expiration expiry termination end,issue due expiry,issued due paid,invoice due,order delivery shipping,' +
     'created updated modified closed,opened closed,departure arrival return,in out,hire termination,' +
     'min max,minimum maximum,lower upper,low high,subtotal total,net gross total,tax gross total subtotal,' +
     'vat gross total subtotal,discount gross total subtotal'

@@ -70,3 +70,35 @@ test('formats of generators of schemas have values of their kind', () => {
   for (const { id, phone } of outputsFor('zod token', 'zod contact'))
     expect(id ?? phone).toMatch(/^(01[\dA-Z]{24}|\+\d{6,15})$/)
 })
+
+const csharp = (properties: object) => ({ type: 'object', properties, required: Object.keys(properties) })
+const TEXT = { type: 'string' }
+const NUMBER = { type: 'number', format: 'decimal' }
+
+test.for([
+  ['ContractId', { type: 'string', format: 'guid' }, /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
+  ['PostalCode', TEXT, /^\d{5}$/],
+  ['Scale', TEXT, /^1:\d+$/],
+  ['SheetSize', TEXT, /^A[1-4]$/],
+  ['Revision', TEXT, /^[A-D]$/],
+  ['BankAccount', TEXT, /^\d{10}$/],
+  ['CheckedBy', TEXT, /^[A-Z]\S* [A-Z]/],
+  ['ShipTo', TEXT, /\d+ .+, \d{5} /],
+  ['IncoTerms', TEXT, /^[A-Z]{3}$/],
+  ['TemperatureCelsius', NUMBER, /^-?[0-4]?\d(?:\.\d)?$/],
+  ['ToleranceMm', NUMBER, /^0\.\d\d?$/],
+] as const)('a property %s of C# has a value that fits its name', ([name, schema, pattern]) => {
+  const [outputs, chance] = [outputsOf(csharp({ [name]: schema })), seeded(7)]
+  for (let n = 0; n < 20; n++) expect(String(outputOf(outputs, chance)?.[name])).toMatch(pattern)
+})
+
+test('a contract of C# does not end before it begins, and the next inspection is not in the past', () => {
+  const date = { type: 'string', format: 'date' }
+  const schema = csharp({ EffectiveDate: date, TerminationDate: date, NextInspectionDate: date })
+  const [outputs, chance] = [outputsOf(schema), seeded(7)]
+  for (let n = 0; n < 40; n++) {
+    const output = (outputOf(outputs, chance) ?? {}) as Record<string, string>
+    expect(String(output.EffectiveDate) <= String(output.TerminationDate)).toBe(true)
+    expect(instantOf(output.NextInspectionDate)).toBeGreaterThan(NOW)
+  }
+})

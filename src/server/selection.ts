@@ -181,7 +181,7 @@ function refuseForeignPage(name: string, origin: string | undefined): never {
       : `Start the emulator with --cors-origin ${origin} (corsOrigins in JavaScript), or c`
   return refuse('forbidden', {
     detail: `There is no sandbox "${name}", and pages of ${origin ?? 'another site'} may not create one.`,
-    mitigation: `${allow}reate the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,
+    mitigation: `${allow}reate the sandbox first: "workspace-emulator sandbox create ${name}".`,
     status: 403,
   })
 }

@@ -80,7 +80,7 @@ export function refuseUncontracted(operation: string): never {
   return refuse('emulator_contract_unspecified', {
     detail: `${operation} exists, but the specification shows no contract for it, and the emulator invents none.`,
     mitigation:
-      'Give it a response: POST /__emulator/stubs {"method", "path", "status", "body"}, or "stubs" of a scenario or of the fixtures. GET /__emulator/operations lists the operations that have a contract.',
+      'Give it a response: "workspace-emulator endpoints add METHOD PATH", sandbox.stubs.create(), or "stubs" of a scenario or of the fixtures. "workspace-emulator call GET /operations" lists the operations that have a contract.',
     assumed: [['U043']],
   })
 }

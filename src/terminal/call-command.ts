@@ -73,7 +73,6 @@ export function call<const K extends string, N extends OptionName = never>(
   const [one, all = one] = [route].flat() as [K, K?]
   return sandboxCommand<N>(name, {
     ...rest,
-    route: all,
     run: async (ask, invocation) => {
       const { options } = invocation
       const args = argumentsOf(declared, invocation.args)

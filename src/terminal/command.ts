@@ -51,8 +51,6 @@ export interface Command<N extends OptionName = OptionName> {
   /** `clock advance` is the command `advance` of `clock`. The first command of a group also runs without its second word. */
   readonly name: string
   readonly description: string
-  /** The route whose data it shows: `GET /faults`. Messages that name the route then name the command. */
-  readonly route?: string
   /** In the notation of commander, `<required>`, `[optional]` or `[several...]`, with their meanings. */
   readonly args?: Readonly<Record<string, string>>
   readonly options: readonly N[]

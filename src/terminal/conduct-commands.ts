@@ -14,7 +14,6 @@ export const conductCommands = [
     name: 'conduct',
     description: 'Judge how the clients have behaved: waits, retries, keys, pages, polls, connections',
     options: [...CLIENT_OPTIONS, 'failOn', 'retries', 'except', 'since'],
-    route: 'GET /conduct',
     run: async (invocation) => {
       const { failOn, ...options } = invocation.options
       const report = await controlOf(options)('GET /conduct', conductQueryOf(options))

@@ -44,6 +44,7 @@ export function explainLines(trace: RequestTrace): Line[] {
     ...(unread_query ?? []).flatMap(({ description }) => fact('Not read', description)),
     ...fact('Specified', specification),
     ...fact('Caller', caller === null ? null : callerOf(caller)),
+    ...fact('Trace', trace.trace ?? null),
     ...fact('Rate limit', limiter.description),
     ...fact('Idempotency', idempotency.description),
     ...section('Steps', stepLines(trace.steps, error !== null)),

@@ -20,9 +20,9 @@ import {
   type OptionName,
   type OptionValues,
   type START_OPTIONS,
-  variableOf,
 } from './options.ts'
 import { oneLine } from './print.ts'
+import { environmentOf } from './variables.ts'
 
 export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
 
@@ -75,24 +75,15 @@ export async function variablesOf(
   { fixtures, controlToken, host }: StartOptions,
   logger: Logger,
 ): Promise<Environment> {
-  const { user, member, service } = readyKeys(await plainKeys(fixtures, sandbox.store))
+  const keys = readyKeys(await plainKeys(fixtures, sandbox.store))
+  const { user } = keys
   if (user === null) {
     logger.warn(`${fixtures} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
   }
   if (controlToken !== undefined) {
     logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
   }
-  const variables = {
-    WORKSPACE_BASE_URL: baseUrl,
-    WORKSPACE_API_KEY: user,
-    WORKSPACE_MEMBER_KEY: member,
-    WORKSPACE_SERVICE_KEY: service,
-    [variableOf('url')]: baseUrl.replace(/\/v1$/, ''),
-    [variableOf('controlToken')]: controlToken ?? null,
-  }
-  return Object.fromEntries(
-    Object.entries(variables).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-  )
+  return environmentOf({ baseUrl, url: baseUrl.replace(/\/v1$/, ''), keys, api: user, controlToken })
 }
 
 /** A generated control token of 128 bits, if other machines can reach the control interface and no token is given. */

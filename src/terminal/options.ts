@@ -62,7 +62,19 @@ const baseUrl = kind('url', z.url(), 'is not a URL. Give one such as https://api
 
 /** The columns that a table of requests can have. */
 const REQUEST_COLUMNS = [
-  ...['id', 'at', 'status', 'request', 'operation', 'error', 'method', 'path', 'key', 'idempotency_key'],
+  ...[
+    'id',
+    'at',
+    'status',
+    'request',
+    'operation',
+    'error',
+    'method',
+    'path',
+    'key',
+    'idempotency_key',
+    'trace',
+  ],
   ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
 ]
 const columnList = kind(
@@ -131,6 +143,7 @@ const optionTable = {
   operation: text('name', 'only requests of an operation: pages.create'),
   method: text('method', 'only requests with this method'),
   path: text('glob', 'only requests to this path; * is any run of characters'),
+  trace: text('glob', 'only requests of this trace (traceparent); * is any run of characters'),
   idempotencyKey: text('glob', 'only requests with this Idempotency-Key; * is any run of characters'),
   since: text('instant|id', 'only requests from this virtual instant on, or after the request with this id'),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
@@ -162,6 +175,17 @@ const optionTable = {
     variable: 'replay-to',
   },
   runScripts: toggle('run the scripts in the recording, with the rights of your user: read them first'),
+  key: option(choiceOption('kind', ['user', 'service']), 'user', {
+    description: 'kind of the key in WORKSPACE_API_KEY: user or service',
+  }),
+  shell: option(
+    choiceOption('shell', ['bash', 'powershell', 'dotenv', 'github']),
+    process.platform === 'win32' ? 'powershell' : 'bash',
+    {
+      shown: 'bash; powershell on Windows',
+      description: 'form of the lines: bash, powershell, dotenv, or github for $GITHUB_ENV',
+    },
+  ),
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),
@@ -203,6 +227,7 @@ const optionTable = {
   conduct: optional(severity, 'none', `exit with 1 if a client has a finding ${OF_SEVERITY}`),
   retries: optional(number, 'not declared', 'how often the clients repeat a failed call'),
   except: texts('code', 'verdict that does not count; may be repeated'),
+  agents: toggle('a skill that tells coding agents how to use the emulator'),
   vitest: toggle('a test for Vitest; without this flag and --playwright, package.json decides'),
   playwright: toggle('a test for Playwright'),
   endpointExamples: {

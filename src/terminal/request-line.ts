@@ -9,6 +9,8 @@ export interface LinedRequest
   extends Pick<Entry, 'id' | 'at' | 'method' | 'path' | 'status' | 'sandbox' | 'faults'> {
   /** Real milliseconds; null where they are not known. */
   readonly ms: number | null
+  /** Id of its trace. */
+  readonly trace?: string | undefined
   /** Present if a web page sent it and cannot read the response. */
   readonly cors?: Omit<NonNullable<Entry['cors']>, 'preflight'> | undefined
 }
@@ -18,12 +20,13 @@ export interface LinedRequest
  * command `explain`.
  */
 export function requestLines(request: LinedRequest): Line[] {
-  const { id, at, status, ms, sandbox, faults, cors } = request
+  const { id, at, status, ms, sandbox, faults, trace, cors } = request
   const rest = [
     `${request.method} ${request.path}`,
     ...(sandbox === 'default' ? [] : [`@${sandbox}`]),
     ...(ms === null ? [] : [`${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`]),
     ...(faults.length === 0 ? [] : [`fault ${faults.join(', ')}`]),
+    ...(trace === undefined ? [] : [`trace ${trace}`]),
     id,
   ]
   const line = [`${at}  `, statusCell(status), `  ${rest.join('  ')}`]

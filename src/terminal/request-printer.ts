@@ -1,3 +1,4 @@
+import { traceIn } from '../core/log/traceparent.ts'
 import { harmless } from '../core/quoted.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { hostTime } from '../core/time/clock.ts'
@@ -43,7 +44,18 @@ function onRequest({ log, name: sandbox }: Sandbox, listener: (request: LinedReq
       const refusal = cors?.refusal && { cors: { origin: cors.origin, ...cors.refusal } }
       const fired = (faults?.fired ?? []).map(({ rule }) => rule.id)
       const ms = timing?.took ?? null
-      listener({ id, at, method, path, status, sandbox, ms, faults: fired, ...refusal })
+      listener({
+        id,
+        at,
+        method,
+        path,
+        status,
+        sandbox,
+        ms,
+        faults: fired,
+        ...traceIn(entry.headers),
+        ...refusal,
+      })
     }
     if (entry.timing === undefined) report()
     else entry.timing.onOver = report

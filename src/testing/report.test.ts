@@ -65,7 +65,7 @@ test('a refused request of a page has the reason of the service and that of the 
   ])
   expect(reasons.map((each) => each.trim())).toEqual([
     expect.stringMatching(/^It was refused with 404 route_not_found .* may not use the API/),
-    expect.stringContaining('GET /__emulator/operations'),
+    expect.stringContaining('call GET /operations'),
     'Start the emulator with --cors-origin https://a.example (corsOrigins in JavaScript).',
   ])
 })

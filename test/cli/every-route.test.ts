@@ -8,7 +8,7 @@ import { controlRoutes } from '../../src/server/control/routes/index.ts'
 /** Why each command exists. The rest of the control interface is reached by `call`. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   'it starts or ends an emulator, or prepares one': [
-    ...['start', 'stop', 'wait', 'status', 'doctor', 'open', 'init', 'completion', 'validate'],
+    ...['start', 'stop', 'wait', 'status', 'doctor', 'open', 'env', 'init', 'completion', 'validate'],
   ],
   'it runs a program of the user with an emulator of its own': ['exec', 'certify', 'hunt', 'replay', 'mcp'],
   'it prints a document without an emulator': ['openapi', 'schema'],
@@ -46,7 +46,7 @@ const commands = await allCommands()
 test('there are few commands, and each has a reason', () => {
   const explained = Object.values(REASONS).flat()
   expect(explained.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
-  expect(commands.length).toBeLessThanOrEqual(80)
+  expect(commands.length).toBeLessThanOrEqual(81)
 })
 
 /** Every route that the code of the command line calls: its clients accept the route as a text, such as `GET /clock`. */
@@ -64,4 +64,27 @@ const routes = new Set(controlRoutes(workspaceService).map(({ method, path }) =>
 
 test('every call of a command uses a route that exists', () => {
   expect([...called].filter((route) => !routes.has(route))).toEqual([])
+})
+
+test('every command that a message names exists', () => {
+  const names = new Set(commands.flatMap(({ name }) => [name, name.split(' ')[0]]))
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+    .map((file) => readFileSync(join('src', file), 'utf8'))
+  const named = sources.flatMap((text) => [
+    ...text.matchAll(/"workspace-emulator (?!-)([a-z-]+)(?: ([a-z]+))?(?=[ ".])/g),
+  ])
+  const unknown = named.filter(([, first, second]) => !names.has(`${first} ${second}`) && !names.has(first))
+  expect(named.length).toBeGreaterThan(50)
+  expect(unknown.map(([text]) => text)).toEqual([])
+})
+
+test('only messages about routes themselves name routes', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test)\.ts$/.test(file))
+    .filter((file) =>
+      /^(?!\s*(?:\/\/|\*|\/\*)).*[A-Z]+ \/__emulator\//m.test(readFileSync(join('src', file), 'utf8')),
+    )
+  // One is about the header ETag, the other about another way to read a stream of events.
+  expect(files.toSorted()).toEqual(['server/control/feed.ts', 'server/control/routes/records.ts'])
 })

@@ -14,6 +14,7 @@ const CLIENTS: Readonly<
 > = {
   wait: {},
   status: {},
+  env: {},
   call: { argv: ['GET', '/clock'] },
   clock: {},
   'clock advance': { argv: ['1h'] },

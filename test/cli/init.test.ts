@@ -59,6 +59,21 @@ test.for([
   expect(out).toContain(`${files.length} files written. Next:`)
 })
 
+test('--agents adds the skill for coding agents, which names only commands that exist', async () => {
+  const folder = project()
+  expect((await init(folder, '--agents')).code).toBe(0)
+  const file = '.agents/skills/agent-workspace-emulator/SKILL.md'
+  expect(filesIn(folder)).toEqual([...COMMON, ...OF_NODE, file].toSorted())
+  const text = readFileSync(join(folder, file), 'utf8')
+  expect(text).toMatch(/^---\nname: agent-workspace-emulator\ndescription: /)
+  const named = [
+    ...text.matchAll(/^\| `([a-z -]+?)(?: [^`a-z-]| --| -o|`| 1h| [a-z]+-limited| pages| failure)/gm),
+  ]
+  expect(named).toHaveLength(10)
+  const { out } = await command(['--help'])
+  for (const [, name = ''] of named) expect(out, name).toContain(name.split(' ')[0])
+})
+
 test('the next commands install what is missing, check the files and run the test', async () => {
   const folder = project({ vitest: '4' })
   const { out } = await init(folder)

@@ -35,7 +35,7 @@ test.for([
   [['call', 'GET'], '<path>: is missing. Give one, such as call GET /clock.'],
   [
     ['requests', '--columns', 'id,when'],
-    '--columns: "id,when" is not a list of columns. Give some of id,at,status,request,operation,error,method,path,key,idempotency_key,duration_ms,decided,faults,changed,assumed.',
+    '--columns: "id,when" is not a list of columns. Give some of id,at,status,request,operation,error,method,path,key,idempotency_key,trace,duration_ms,decided,faults,changed,assumed.',
   ],
   [
     ['clock', 'advance', 'tomorrow'],

@@ -71,7 +71,7 @@ test.for([
   ],
   [
     'snapshot restore x',
-    'The sandbox "default" has no snapshot "x". "workspace-emulator snapshot list" lists them; "workspace-emulator snapshot save <name>" saves one.',
+    'The sandbox "default" has no snapshot "x". "workspace-emulator snapshot list" lists them; "workspace-emulator snapshot save NAME" saves one.',
   ],
   [
     'call POST teamspaces/x/join {"user_id":"user-mara"}',
@@ -90,15 +90,15 @@ test.for([
     'settings set lists.default_limit many',
     'One field is not valid: /lists.default_limit: must be of the type number, not string. Sets the number of records of a page when the request has no limit.',
   ],
-] as const)('the refusal of "%s" names commands and flags instead of calls', async ([line, err]) => {
+] as const)('the refusal of "%s" names commands and flags', async ([line, err]) => {
   const { run } = await running({ fixtures: 'demo' })
   expect(await run(...line.split(' '))).toEqual({ code: 1, out: '', err })
 })
 
-test('a refusal keeps a call whose body or query a command would need flags for', async () => {
+test('a refusal whose way out needs a body names the call', async () => {
   const { run } = await running({ fixtures: 'demo', clock: '2030-01-01T00:00:00Z' })
   expect((await run('clock', 'advance', '--to', '2020-01-01')).err).toContain(
-    'POST /__emulator/reset with {"clock"',
+    'A reset with {"clock": "INSTANT"} starts the sandbox again',
   )
 })
 
@@ -250,4 +250,17 @@ test('webhook listen subscribes a receiver, prints deliveries, and removes the s
   listening.signal('SIGINT')
   expect((await listening.ended).code).toBe(0)
   expect(emulator.sandbox.store.rows('webhooks').size).toBe(0)
+})
+
+test.for([
+  '/clock',
+  'clock',
+  '/__emulator/clock',
+  'C:/Program Files/Git/clock',
+  'C:\\Program Files\\Git\\__emulator\\clock'.replaceAll('\\', '/'),
+  'c:/msys64/clock',
+  'D:/tools/git/clock',
+])('call GET %s reads the clock, also as Git Bash on Windows rewrites the path', async (path) => {
+  const { data } = await running()
+  expect((await data('call', 'GET', path)).now).toBe(START)
 })

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
+import { wholeState } from '../../src/core/record/start.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { startEmulator } from '../../src/index.ts'
 import { scenarioFiles } from '../../src/tools/replay/bundle-file.ts'
 import { replayBundle } from '../../src/tools/replay/run.ts'
@@ -69,6 +71,43 @@ test('a recording has neither keys nor secrets', async () => {
   expect(text).toContain('/hook')
   expect(text).not.toContain(KEY)
   expect(text).not.toContain(SECRET)
+})
+
+test('a recording of an older format, which has the whole state, replays', async () => {
+  const { file } = await recording()
+  const bundle = JSON.parse(readFileSync(file, 'utf8')) as RecordingBundle
+  const { start } = bundle
+  if (start === undefined) throw new Error('The recording has the whole state.')
+  const emulator = await openEmulator({ listen: false, ephemeral: true })
+  const state = wholeState(await emulator.build(start), start, bundle.state)
+  await emulator.close()
+  const { start: _, ...rest } = bundle
+  writeFileSync(file, JSON.stringify({ ...rest, recording: 1, state }))
+  expect(await command(['replay', file])).toMatchObject({ code: 0, out: expect.stringContaining('6 inputs') })
+  expect((await command(['replay', file, '--to', 'vitest'])).out).toContain('JSON.parse(await readFile(')
+})
+
+test('a recording that begins with records of another version names that version', async () => {
+  const file = changed(await recording(), ({ emulator, start }) => {
+    Object.assign(start as object, { crc32: 5 })
+    Object.assign(emulator, { version: '0.1.9' })
+  })
+  const { code, err } = await command(['replay', file])
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/fixtures "demo" of version 0\.1\.9.*npx agent-workspace-emulator@0\.1\.9 replay/),
+  ])
+})
+
+test('the test of a recording has the setting-up and the requests, and no page of JSON', async () => {
+  const { file } = await recording()
+  const { out } = await command(['replay', file, '--to', 'vitest'])
+  expect(out).toContain('{ fixtures: "demo", seed: 1, clock: ')
+  expect(out).toContain('  // POST /pages\n  response = await call("/pages", { method: "POST", headers: ')
+  expect(out).toContain('  // GET /nothing\n  expect((await call("/nothing"')
+  expect(out).toContain('  await control("POST", "/webhooks", { url: ')
+  expect(out.split('\n').length).toBeLessThan(50)
+  expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(400)
 })
 
 test('another output is reported with its input and its place, and the exit code is 1', async () => {

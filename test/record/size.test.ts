@@ -25,3 +25,26 @@ test('the recording of 1,000 usual requests has less than 2 MB', async () => {
   const bytes = Buffer.byteLength(JSON.stringify(bundle, null, 2))
   expect(bytes).toBeLessThan(2_000_000)
 })
+
+test('the recording of one request has less than 20 kB, also after changes of the state', async () => {
+  await using emulator = await startEmulator({ listen: false, ephemeral: true, seed: 7 })
+  const { fetch, record, state, faults } = emulator.defaultSandbox
+  await (await fetch('/pages', { json: { name: 'Roof plan' } })).text()
+  expect(await bytesOf(record())).toBeLessThan(5_000)
+  const [first, second] = await state.list('pages')
+  await state.delete('pages', first?.id ?? '')
+  await state.put('pages', { ...(second as NonNullable<typeof second>), name: 'Other' })
+  await faults.preset('server-error')
+  expect(await bytesOf(record())).toBeLessThan(20_000)
+})
+
+test('a recording of fixtures without the shipped records has the whole state', async () => {
+  await using emulator = await startEmulator({ listen: false, ephemeral: true, fixtures: 'empty' })
+  const bundle = await emulator.defaultSandbox.record()
+  expect(bundle.start).toBeUndefined()
+  expect(bundle.state).toMatchObject({ revision: 0, schedule: [], collections: { pages: [] } })
+})
+
+async function bytesOf(bundle: Promise<unknown>): Promise<number> {
+  return Buffer.byteLength(JSON.stringify(await bundle, null, 2))
+}

@@ -151,7 +151,7 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
   expect([faulted.status, faulted.body.error]).toEqual([409, 'conflict'])
   expect(faulted.body.message).toContain(`The clock action of a fault ${BEYOND} 2026-03-01T13:00:00.000Z`)
   expect(faulted.body.mitigation).toContain(
-    'POST /__emulator/clock/advance {"to": "2026-03-01T13:00:00.000Z"}',
+    '"workspace-emulator clock advance --to 2026-03-01T13:00:00.000Z"',
   )
   expect((await advance(emulator, { to: '2026-03-01T13:00:00.000Z' })).status).toBe(200)
 
@@ -162,7 +162,7 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
     409,
     expect.stringContaining(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`),
   ])
-  expect(polled.body.detail).toContain('POST /__emulator/clock/advance {"to": "2026-03-01T13:10:00.000Z"}')
+  expect(polled.body.detail).toContain('"workspace-emulator clock advance --to 2026-03-01T13:10:00.000Z"')
 })
 
 // Running 100,000 events takes a few seconds.
@@ -174,7 +174,7 @@ test('a PATCH of the clock beyond the event limit is refused with the instant th
   expect([status, body.error]).toEqual([409, 'conflict'])
   expect(body.message).toMatch(/^More than 100000 events are due up to .* The clock is at 2026-04-05T/)
   expect(body.mitigation).toContain(
-    'Continue with POST /__emulator/clock/advance {"to": "2026-05-01T00:00:00Z"}',
+    'Continue with "workspace-emulator clock advance --to 2026-05-01T00:00:00Z"',
   )
   expect((await emulator.control('GET', '/clock')).body.rate).toBe(0)
 })

@@ -92,7 +92,7 @@ test('more items than there are, an unknown batch and two goals at once are refu
     status: 404,
     body: {
       message: 'There is no batch prediction with the id "nobody".',
-      mitigation: 'GET /__emulator/state/batch_predictions lists every batch prediction.',
+      mitigation: '"workspace-emulator state list batch_predictions" lists every batch prediction.',
     },
   })
   expect(await until(emulator, { batch: id, status: 'completed', finished_items: 2 })).toMatchObject({

@@ -155,7 +155,7 @@ test.for<[method: string, path: string, body: object]>([
   const before = emulator.digest()
   const response = await emulator.call(method, path, body)
   expect([response.status, response.body.error]).toEqual([409, 'conflict'])
-  expect(response.body.mitigation).toContain('/__emulator/reset')
+  expect(response.body.mitigation).toContain('call POST /reset JSON')
   expect(emulator.digest()).toBe(before)
 })
 

@@ -100,7 +100,7 @@ test.for([
   ['server-error,', 'A name before or after a comma is empty.'],
   [
     'server-error;status=503',
-    'Names cannot have parameters. To set parameters, arm a rule with POST /__emulator/faults.',
+    'Names cannot have parameters. To set parameters, arm a rule with "workspace-emulator faults add".',
   ],
   [Array(21).fill('server-error').join(), 'It names 21 faults; at most 20 may be named'],
   ['webhook-dropped', 'The preset webhook-dropped applies to webhooks, not to requests.'],
@@ -120,7 +120,7 @@ test('a refusal of the header names the fix, in the error format of the operatio
   const { status, headers, body } = await emulator.post('/batch-predictions', aBatch(), asking('slow-drop'))
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
   expect(body.detail).toMatch(
-    /Did you mean "slow-drip"\? GET \/__emulator\/fault-presets lists every preset\.$/,
+    /Did you mean "slow-drip"\? "workspace-emulator faults presets" lists every preset\.$/,
   )
   expect(emulator.state('batch_predictions')).toEqual([])
 })

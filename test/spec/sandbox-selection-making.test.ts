@@ -106,7 +106,7 @@ test.for([
         const response = await send(emulator, method, path, image)
         expect([path, response.status]).toEqual([path, 403])
         if (method === 'GET')
-          expect(response.body.mitigation).toContain('POST /__emulator/sandboxes {"name": "w1"}')
+          expect(response.body.mitigation).toContain('"workspace-emulator sandbox create w1"')
       }
     }
     expect(made(emulator)).toEqual([])
@@ -205,7 +205,7 @@ test('sandboxes beyond the maximum are refused, and the others continue', async 
   }
   const refused = await send(emulator, 'GET', '/@w2/v1/data-views')
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
-  expect(refused.body.mitigation).toContain('DELETE /__emulator/sandboxes/{name}')
+  expect(refused.body.mitigation).toContain('"workspace-emulator sandbox delete NAME"')
   expect((await send(emulator, 'POST', '/@w2/__emulator/reset')).status).toBe(409)
   expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })

@@ -13,7 +13,7 @@ test('a read with a mistyped name creates no sandbox, and names the nearest', as
       path,
       404,
       'There is no sandbox "tpyo". Did you mean "typo"?',
-      'GET /__emulator/sandboxes lists them.',
+      '"workspace-emulator sandbox list" lists them.',
     ])
   }
   expect(emulator.emulator.sandboxes.has('tpyo')).toBe(false)
@@ -33,7 +33,7 @@ test('with sandboxes: strict unknown names are refused on the API too, until one
   expect([refused.status, refused.body.error]).toEqual([404, 'not_found'])
   expect([refused.body.message, refused.body.mitigation]).toEqual([
     'There is no sandbox "tpyo". Did you mean "typo"?',
-    'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.',
+    '"workspace-emulator sandbox list" lists them; "workspace-emulator sandbox create NAME" creates one.',
   ])
   expect((await emulator.in('tpyo')('POST', '/faults', { preset: 'slow' })).status).toBe(404)
   expect((await emulator.get('/data-views', at('typo'))).status).toBe(200)

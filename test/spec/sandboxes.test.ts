@@ -122,7 +122,7 @@ test('a name that is taken is a conflict with a mitigation, and its sandbox stay
   const before = (await sandbox('w1')('GET', '/state')).body
   const again = await control('POST', '/sandboxes', { name: 'w1', seed: 6 })
   expect([again.status, again.body.error]).toEqual([409, 'conflict'])
-  expect(again.body.mitigation).toContain('DELETE /__emulator/sandboxes/w1')
+  expect(again.body.mitigation).toContain('"workspace-emulator sandbox delete w1"')
   expect((await sandbox('w1')('GET', '/state')).body).toEqual(before)
 })
 

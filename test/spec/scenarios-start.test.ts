@@ -278,7 +278,7 @@ test('a scenario with a past instant is refused with a mitigation, and starts wi
   await emulator.pass('1h')
   const before = emulator.digest()
   const { status, body } = await emulator.start('early')
-  expect([status, body.mitigation]).toEqual([409, expect.stringContaining('{"reset": true}')])
+  expect([status, body.mitigation]).toEqual([409, expect.stringContaining('scenario start early --reset')])
   expect(emulator.digest()).toBe(before)
   expect((await emulator.start('early', { reset: true })).body.started_at).toBe('2026-03-01T12:30:00.000Z')
 })

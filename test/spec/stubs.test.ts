@@ -40,7 +40,7 @@ test('a stub responds instead of the 501 of an operation without a contract', {
   tags: ['R223'],
 }, async () => {
   const emulator = await testEmulator()
-  expect((await emulator.get('/search')).body.mitigation).toContain('/__emulator/stubs')
+  expect((await emulator.get('/search')).body.mitigation).toContain('sandbox.stubs.create()')
   const made = await emulator.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
   expect([made.status, made.body]).toEqual([
     201,

@@ -170,7 +170,7 @@ export class ScenarioRunner {
   #entry(name: string): ScenarioEntry {
     const all = this.#source.list()
     const names = all.map((each) => each.name)
-    const fix = 'GET /__emulator/scenarios lists them.'
+    const fix = '"workspace-emulator scenario list" lists them.'
     return all.find((each) => each.name === name) ?? refuseUnknown('scenario', name, names, fix)
   }
 
@@ -249,7 +249,8 @@ export class ScenarioRunner {
 
 const NONE_ACTIVE = {
   detail: 'No scenario is active on this sandbox.',
-  mitigation: 'GET /__emulator/scenarios lists them, POST /__emulator/scenarios/{name}/start starts one.',
+  mitigation:
+    '"workspace-emulator scenario list" lists them, "workspace-emulator scenario start NAME" starts one.',
 }
 
 async function fixturesOf({ fixtures }: ScenarioDefinition): Promise<Fixtures | undefined> {

@@ -200,7 +200,7 @@ export class SnapshotFiles implements SnapshotStorage {
     onNotice({
       level: 'warn',
       event: 'snapshots_orphaned',
-      message: `${this.#directory} contained snapshots of an earlier sandbox "${sandbox}". They are now in ${kept}. To use one, send the content of its file with PUT /@${sandbox}/__emulator/snapshots/{name}.`,
+      message: `${this.#directory} contained snapshots of an earlier sandbox "${sandbox}". They are now in ${kept}. To use one, import its file: "workspace-emulator call PUT /snapshots/NAME FILE --sandbox ${sandbox}".`,
       file: this.#directory,
       kept,
     })

@@ -29,7 +29,7 @@ interface Plan {
 }
 
 type InitInvocation = Invocation<
-  'vitest' | 'playwright' | 'endpointExamples' | 'dryRun' | 'yes' | 'json' | 'noColor'
+  'vitest' | 'playwright' | 'endpointExamples' | 'agents' | 'dryRun' | 'yes' | 'json' | 'noColor'
 >
 
 /** `init`: copies templates into the current directory. */
@@ -37,7 +37,8 @@ export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const plans = foldersOf(runners, options.endpointExamples).flatMap(plansOf)
+  const folders = foldersOf(runners, options.endpointExamples).flatMap(plansOf)
+  const plans = options.agents ? [...folders, skill()] : folders
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
@@ -83,6 +84,13 @@ function chosenRunners(
 function foldersOf(runners: readonly Runner[], withEndpoints: boolean): readonly string[] {
   const test = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
   return ['common', ...runners, ...(withEndpoints ? ['endpoints', test] : [])]
+}
+
+// The folder that coding agents of several makers read.
+function skill(): Plan {
+  const path = '.agents/skills/agent-workspace-emulator/SKILL.md'
+  const template = shippedFile('skills', 'agent-workspace-emulator', 'SKILL.md')
+  return { path, template, exists: existsSync(path) }
 }
 
 function plansOf(folder: string): Plan[] {

@@ -10,7 +10,7 @@ export const faultFamily = family({
   verdicts: {
     'note fault.not-met': {
       description: 'An armed fault rule has not fired.',
-      fix: 'Send a request that the rule matches, or remove the rule. GET /__emulator/explain/REQUEST_ID shows why it did not fire on a request.',
+      fix: 'Send a request that the rule matches, or remove the rule. "workspace-emulator explain REQUEST_ID" shows why it did not fire on a request.',
       isBad: ({ id }, { sandbox }) => {
         const counter = sandbox.store.get(FAULT_COUNTERS, id) as { readonly fired?: number } | undefined
         return !counter?.fired

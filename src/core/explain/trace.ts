@@ -5,6 +5,7 @@ import { issue, type ShapeOf, timestamp } from '../fields.ts'
 import { evidenceTrace } from '../log/evidence.ts'
 import { keptResponse } from '../log/kept-response.ts'
 import { CHOSEN_BY, type ChosenBy, type LogEntry } from '../log/request-log.ts'
+import { traceIn } from '../log/traceparent.ts'
 import { caller } from '../request/auth.ts'
 import { unreadParameter, unreadParameters } from '../request/unread-query.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -82,6 +83,8 @@ export const requestTrace = () =>
     }),
     steps: z.array(stepTrace()),
     caller: caller().nullable(),
+    /** Id of the trace in `traceparent`. */
+    trace: z.string().exactOptional(),
     limiter: limiterTrace(),
     idempotency: idempotencyTrace(),
     /** The fault rules that the request was compared with: all that fired, and the first hundred others of each phase. */
@@ -143,6 +146,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry, stable: boolean): Req
     },
     steps: stepsOf(sandbox, entry),
     caller: entry.caller ?? null,
+    ...traceIn(entry.headers),
     limiter: limiterOf(sandbox, entry),
     idempotency: idempotencyOf(sandbox, entry),
     faults: faultsOf(entry.faults),

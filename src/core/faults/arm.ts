@@ -80,7 +80,7 @@ export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
   const found = rules.get(id)
   if (found !== undefined) return found
   const known = [...rules].map((rule) => rule.id)
-  return refuseUnknown('fault rule', id, known, 'GET /__emulator/faults lists the armed rules.')
+  return refuseUnknown('fault rule', id, known, '"workspace-emulator faults list" lists the armed rules.')
 }
 
 /** Removes a rule and its counters. Does nothing when there is no such rule. */
@@ -112,7 +112,7 @@ function refuseTooMany(tx: Transaction): void {
   if ([...tx.in(faultRules)].length < MAX_RULES) return
   refuse('conflict', {
     detail: `The sandbox has ${MAX_RULES} fault rules, which is the maximum.`,
-    mitigation: 'Remove rules that are no longer needed: DELETE /__emulator/faults removes all.',
+    mitigation: 'Remove rules that are no longer needed: "workspace-emulator faults clear" removes all.',
   })
 }
 
@@ -129,7 +129,7 @@ function idFor(tx: Transaction, { id, preset }: FaultDraft, time: Parameters<typ
   if (id !== undefined) {
     refuse('conflict', {
       detail: `A fault rule "${id}" already exists.`,
-      mitigation: `Use another id, or remove that rule first: DELETE /__emulator/faults/${encodeURIComponent(id)}.`,
+      mitigation: `Use another id, or remove that rule first: "workspace-emulator faults clear ${id}".`,
     })
   }
   let n = 2

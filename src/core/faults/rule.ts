@@ -56,7 +56,7 @@ interface RuleNames extends KnownNames, OperationNames {
 }
 
 /** The mitigation for a request that names an unknown preset. */
-export const ALL_PRESETS = 'GET /__emulator/fault-presets lists every preset.'
+export const ALL_PRESETS = '"workspace-emulator faults presets" lists every preset.'
 
 /** The schema of a rule as a user writes it. */
 export function draftRule(names: RuleNames, settings: Settings) {

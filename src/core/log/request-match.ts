@@ -1,11 +1,12 @@
 import * as z from 'zod'
-import type { ShapeOf } from '../fields.ts'
+import { nonEmptyText, type ShapeOf } from '../fields.ts'
 import { type Json, valueAt } from '../json.ts'
 import { fitsRegex } from '../regex.ts'
 import { json, someOf } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
 import { fitsBodyRule, type OperationNames, type PathMatch, requestMembers } from './request-criteria.ts'
 import type { LogEntry } from './request-log.ts'
+import { traceIn } from './traceparent.ts'
 
 /** A status such as 429, a class such as `4xx`, or 0 for a request that was cut off before its response. */
 export const STATUS_PATTERN = /^(0|[1-5](\d\d|xx))$/
@@ -25,6 +26,8 @@ function matchFields(names: OperationNames) {
   return {
     ...requestMembers(names),
     status: status().optional(),
+    /** Id of the trace in `traceparent`. */
+    trace: nonEmptyText().optional(),
     caller: callerMatch.optional(),
   }
 }
@@ -88,7 +91,7 @@ function* plain(match: RequestMatch, request: Matchable): Iterable<Criterion> {
 }
 
 function* named(match: RequestMatch, request: Matchable): Iterable<Criterion> {
-  const { query = {}, headers = {}, idempotency_key: key, caller = {} } = match
+  const { query = {}, headers = {}, idempotency_key: key, trace, caller = {} } = match
   for (const [name, value] of Object.entries(query)) {
     const given = Object.hasOwn(request.query, name) ? request.query[name] : undefined
     const values = given === undefined ? [] : [given].flat()
@@ -98,6 +101,7 @@ function* named(match: RequestMatch, request: Matchable): Iterable<Criterion> {
   for (const [name, pattern] of Object.entries(headers))
     yield glob(`header ${name}`, pattern, header(request, name))
   if (key !== undefined) yield glob('idempotency_key', key, header(request, 'idempotency-key'))
+  if (trace !== undefined) yield glob('trace', trace, traceIn(request.headers).trace)
   for (const [name, value] of Object.entries(caller)) {
     if (value !== undefined) yield same(`caller ${name}`, value, request.caller?.[name as keyof CallerMatch])
   }

@@ -16,7 +16,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { documentOf } from '../sandboxes/snapshots.ts'
 import { endpointOf } from '../scenarios/stub.ts'
 import { seal } from '../secrets.ts'
-import { stateDocument } from '../state/state.ts'
+import type { Document } from '../state/state.ts'
 import { json } from '../strict-input.ts'
 import { formatInstant } from '../time/instant.ts'
 import { nextTurn } from '../time/real.ts'
@@ -24,9 +24,10 @@ import { counted } from '../words.ts'
 import { recordedEndpoints, recordedFacts } from './own-result.ts'
 import { Placeholders } from './placeholders.ts'
 import type { Recorded } from './recording.ts'
+import { type BuildStart, differenceToStart, recordedStart, recordedState } from './start.ts'
 
-/** The newest version of the format. A recording without endpoints of the user has the first one. */
-export const BUNDLE_FORMAT = 2
+/** The newest version of the format. Those before it have the whole state; the first one has no endpoints of the user. */
+export const BUNDLE_FORMAT = 3
 
 const bytes = () => z.union([z.string(), z.strictObject({ base64: z.string() })])
 
@@ -94,7 +95,7 @@ export type RecordedInput = ShapeOf<typeof recordedInput>
 /** What one sandbox has seen, so that it can be repeated. */
 export const recordingBundle = () =>
   z.strictObject({
-    recording: z.literal([1, BUNDLE_FORMAT]),
+    recording: z.literal([1, 2, BUNDLE_FORMAT]),
     emulator: z.strictObject({
       version: z.string(),
       /** `http://host:port`. */
@@ -113,8 +114,10 @@ export const recordingBundle = () =>
     not_reproducible: z.array(z.string()),
     /** The instant of the host at the start. */
     wall: timestamp(),
+    /** The starting data that `state` differs from. Absent when `state` is whole. */
+    start: recordedStart().exactOptional(),
     /** The state at the start: records, settings, seed, clock, faults and limits. Secrets are placeholders. */
-    state: stateDocument(),
+    state: recordedState(),
     /** The user's own scenarios that were active, and the files that they import, by their paths in the folder. */
     scenarios: z.record(z.string(), z.string()),
     inputs: z.array(recordedInput()),
@@ -131,6 +134,8 @@ export interface BundleFacts {
   readonly scenarios: (names: ReadonlySet<string>) => Promise<Readonly<Record<string, string>>>
   /** The digests of the user's files of endpoints. */
   readonly endpoints?: (() => Promise<Readonly<Record<string, string>>>) | undefined
+  /** The fixtures that states are compared with. Without it, recordings have the whole state. */
+  readonly starting?: { readonly fixtures: string; readonly build: BuildStart }
   /** Whether it is the recording of a replay: all that was repeated has placeholders. */
   readonly isReplay?: boolean
 }
@@ -144,7 +149,7 @@ const LAST_TURNS = 10
 /** The recording of a sandbox as a bundle. Begins the recording if there was no input yet. */
 export async function bundleOf(
   sandbox: Sandbox,
-  { emulator, scenarios, endpoints, isReplay = false }: BundleFacts,
+  { emulator, scenarios, endpoints, starting, isReplay = false }: BundleFacts,
 ): Promise<RecordingBundle> {
   const { recording, service, options } = sandbox
   recording.begin()
@@ -172,9 +177,10 @@ export async function bundleOf(
   const own = [
     ...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), recordedFacts(each)]] : []))).values(),
   ]
+  const whole: Document = secrets.inside(state)
   const isSame = parts.every((part) => part.operations === service.operations)
   return {
-    recording: own.length === 0 ? 1 : BUNDLE_FORMAT,
+    recording: BUNDLE_FORMAT,
     emulator: {
       ...emulator,
       auth: options.anyKey ? 'any' : 'registered',
@@ -190,7 +196,7 @@ export async function bundleOf(
         : [`${counted(open, 'response')} had not ended when the recording was made: not compared.`]),
     ],
     wall: formatInstant(first?.wall ?? options.host()),
-    state: secrets.inside(state),
+    ...(starting === undefined ? { state: whole } : await differenceToStart(whole, starting)),
     scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
     inputs,
     ...(own.length > 0 && {

@@ -53,7 +53,7 @@ export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
   refuse('rate_limit_exceeded', {
     detail: `The limit of ${exchange.call.operation.name} in this teamspace is ${limit.limit} per ${limit.window / 1000} s.`,
     mitigation: frozen
-      ? `The virtual clock is frozen, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${admission.retryAfter}s"}.`
+      ? `The virtual clock is frozen, so waiting does not help: advance it with "workspace-emulator clock advance ${admission.retryAfter}s".`
       : `Wait ${admission.retryAfter} s, the value of Retry-After.`,
   })
 }

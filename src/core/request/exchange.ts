@@ -11,6 +11,7 @@ import type {
   KeptWindow,
   RequestTiming,
 } from '../log/request-log.ts'
+import { validTraceparent } from '../log/traceparent.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
 import type { OwnResult } from '../record/own-result.ts'
@@ -143,6 +144,7 @@ export class HandlerScope implements Scope {
   readonly settings: Settings
   readonly cause: string
   #seed: number | undefined
+  traceparent: string | undefined
   readonly #surroundings: Surroundings
 
   constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string) {
@@ -174,7 +176,11 @@ export class HandlerScope implements Scope {
   readonly newUuid = (): string => nextId(this.tx, this.seed, 'uuids')
   readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
   readonly schedule = (event: NewEvent): void => {
-    schedule(this.tx, event, { seq: nextNumber(this.tx, 'events'), caused_by: this.cause })
+    schedule(this.tx, event, {
+      seq: nextNumber(this.tx, 'events'),
+      caused_by: this.cause,
+      traceparent: this.traceparent,
+    })
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
   readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>
@@ -225,6 +231,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
     this.call = call
+    if (call.headers.traceparent !== undefined) this.traceparent = validTraceparent(call.headers.traceparent)
     this.hooks = call.hooks
   }
 

@@ -37,6 +37,6 @@ function unmatched(): never {
   return refuse('route_not_found', {
     detail: 'The path has responses for certain requests, and none of them is for this one.',
     mitigation:
-      'Add one without "match" for all other requests; GET /__emulator/stubs and GET /__emulator/endpoints list the present ones.',
+      'Add one without "match" for all other requests; "workspace-emulator call GET /stubs" and "workspace-emulator endpoints" list the present ones.',
   })
 }

@@ -178,7 +178,7 @@ export class Sandboxes {
     if (this.has(name) || this.#busy.has(name)) {
       refuse('conflict', {
         detail: `The sandbox "${name}" already exists.`,
-        mitigation: `DELETE /__emulator/sandboxes/${name} removes it; POST /@${name}/__emulator/reset resets it.`,
+        mitigation: `"workspace-emulator sandbox delete ${name}" removes it; "workspace-emulator reset --sandbox ${name}" resets it.`,
       })
     }
     if (persist && this.#maker.persists !== true) {
@@ -268,7 +268,7 @@ export class Sandboxes {
     if (this.#running.size + this.#saved.size + this.#busy.size >= MAX_SANDBOXES) {
       refuse('conflict', {
         detail: `There are ${MAX_SANDBOXES} sandboxes, the maximum.`,
-        mitigation: 'Remove sandboxes that are no longer needed: DELETE /__emulator/sandboxes/{name}.',
+        mitigation: 'Remove sandboxes that are no longer needed: "workspace-emulator sandbox delete NAME".',
       })
     }
     return this.#during(name, this.#build(name, origin, persist))
@@ -297,7 +297,7 @@ export class Sandboxes {
   }
 
   #unknown(name: string): never {
-    const fix = this.#isStrict ? CREATE_FIRST : 'GET /__emulator/sandboxes lists them.'
+    const fix = this.#isStrict ? CREATE_FIRST : '"workspace-emulator sandbox list" lists them.'
     return refuseUnknown('sandbox', name, [...this.#running.keys(), ...this.#saved.keys()], fix)
   }
 
@@ -311,14 +311,15 @@ export class Sandboxes {
   }
 }
 
-const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.'
+const CREATE_FIRST =
+  '"workspace-emulator sandbox list" lists them; "workspace-emulator sandbox create NAME" creates one.'
 
 // Creating and removing it would have the same aim: a sandbox in its starting state. The message names the reset instead.
 function refuseDefault(): never {
   refuse('conflict', {
     detail: 'The default sandbox always exists: it cannot be created or removed.',
     mitigation:
-      '"workspace-emulator reset" resets it; POST /__emulator/reset with "fixtures" starts it with others.',
+      '"workspace-emulator reset" resets it; "workspace-emulator call POST /reset JSON" with "fixtures" starts it with others.',
   })
 }
 

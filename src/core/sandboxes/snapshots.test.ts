@@ -142,7 +142,7 @@ test('a running clock continues after a restore from the instant of the save', a
 test('a save beyond the maximum number of snapshots is refused with a fix, but one that replaces another is not', async () => {
   const { snapshots } = await emulator()
   for (let n = 0; n < MAX_SNAPSHOTS; n++) await snapshots.save(`s${n}`)
-  const over = { code: 'conflict', options: { mitigation: expect.stringContaining('DELETE') } }
+  const over = { code: 'conflict', options: { mitigation: expect.stringContaining('snapshot delete NAME') } }
   await expect(snapshots.save('one-more')).rejects.toMatchObject(over)
   expect((await snapshots.save('s7')).replaced).toBe(true)
   await snapshots.delete('s7')

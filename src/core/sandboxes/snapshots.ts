@@ -155,7 +155,7 @@ export class Snapshots {
       refuse('conflict', {
         detail: `The sandbox "${this.#sandbox.name}" has ${MAX_SNAPSHOTS} snapshots, the maximum.`,
         mitigation:
-          'Remove a snapshot that is no longer needed (DELETE /__emulator/snapshots/{name}), or save under an existing name: that snapshot is then replaced.',
+          'Remove a snapshot that is no longer needed ("workspace-emulator snapshot delete NAME"), or save under an existing name: that snapshot is then replaced.',
       })
     }
     await this.#storage.write(name, state)
@@ -176,7 +176,8 @@ export class Snapshots {
   #unknown(name: string): never {
     return refuse('not_found', {
       detail: `The sandbox "${this.#sandbox.name}" has no snapshot "${name}".${didYouMean(name, this.#storage.names())}`,
-      mitigation: 'GET /__emulator/snapshots lists them; POST /__emulator/snapshots saves one.',
+      mitigation:
+        '"workspace-emulator snapshot list" lists them; "workspace-emulator snapshot save NAME" saves one.',
     })
   }
 }

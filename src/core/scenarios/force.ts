@@ -192,7 +192,7 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   refuse('conflict', {
     detail: `The records of the sandbox are not valid under the settings of the scenario: ${first?.pointer} ${first?.detail}`,
     mitigation:
-      'Change those records, or begin with the starting state: POST /__emulator/scenarios/{name}/start {"reset": true}.',
+      'Change those records, or begin with the starting state: "workspace-emulator scenario start NAME --reset".',
   })
 }
 

@@ -22,7 +22,7 @@ test('a scenario that begins after more events than one advance runs is refused 
     message:
       'The scenario "later" begins at 2026-03-03T12:00:00.000Z, and more than 100000 events are due until then. The clock is at 2026-03-02T15:46:40.000Z. The scenario "before" has been stopped.',
     options: {
-      mitigation: expect.stringContaining('{"to": "2026-03-03T12:00:00.000Z"}; start the scenario'),
+      mitigation: expect.stringContaining('--to 2026-03-03T12:00:00.000Z"; start the scenario'),
     },
   })
   expect(activeOn(sandbox)).toBeUndefined()

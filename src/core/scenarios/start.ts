@@ -74,7 +74,7 @@ function instantOf(sandbox: Sandbox, { clock, name }: ScenarioDefinition): numbe
   if (begin >= now) return begin
   return refuse('conflict', {
     detail: `The scenario "${name}" begins at ${formatInstant(begin)}, but the clock is already at ${formatInstant(now)} and can only move forward.`,
-    mitigation: `Begin with the starting state: POST /__emulator/scenarios/${name}/start {"reset": true}.`,
+    mitigation: `Begin with the starting state: "workspace-emulator scenario start ${name} --reset".`,
   })
 }
 
@@ -82,7 +82,7 @@ function refuseTooFar({ clock, name }: ScenarioDefinition, reached: string, stop
   const before = stopped === undefined ? '' : ` The scenario "${stopped.name}" has been stopped.`
   return refuse('conflict', {
     detail: `The scenario "${name}" begins at ${clock?.now}, and more than ${MAX_EVENTS} events are due until then. The clock is at ${reached}.${before}`,
-    mitigation: `Continue with POST /__emulator/clock/advance {"to": "${clock?.now}"}; start the scenario when the clock has reached that instant.`,
+    mitigation: `Continue with "workspace-emulator clock advance --to ${clock?.now}"; start the scenario when the clock has reached that instant.`,
   })
 }
 

@@ -111,7 +111,8 @@ export function putStub(tx: Transaction, draft: StubDraft, source: StubSource): 
   if ([...table].length >= MAX_STUBS) {
     refuse('conflict', {
       detail: `The sandbox has ${MAX_STUBS} stubs, the maximum.`,
-      mitigation: 'DELETE /__emulator/stubs removes all stubs, DELETE /__emulator/stubs/{id} removes one.',
+      mitigation:
+        '"workspace-emulator call DELETE /stubs" removes all stubs, "workspace-emulator call DELETE /stubs/ID" removes one.',
     })
   }
   const { id: _, method, path, status = 200, headers = {}, ...rest } = draft
@@ -168,7 +169,7 @@ function idFor(tx: Transaction, { id }: StubDraft): string {
   if (id !== undefined) {
     refuse('conflict', {
       detail: `A stub "${id}" already exists.`,
-      mitigation: `Use another id, or remove that stub first: DELETE /__emulator/stubs/${encodeURIComponent(id)}.`,
+      mitigation: `Use another id, or remove that stub first: "workspace-emulator call DELETE /stubs/${encodeURIComponent(id)}".`,
     })
   }
   let n = 2
@@ -287,7 +288,7 @@ export function contractedBy({ method, path }: StubRoute, { operations }: Servic
 export function contractClash(draft: StubRoute, service: Service, refusal = 'no stub replaces it'): Clash[] {
   const operation = contractedBy(draft, service)
   if (operation === undefined) return []
-  const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
+  const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can ("workspace-emulator faults add RULE"): {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
   return [{ path: ['path'], message }]
 }
 

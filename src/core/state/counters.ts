@@ -53,7 +53,7 @@ function set(tx: Transaction, counters: CountersRow, counter: Counter, n: number
   if (n > LAST_NUMBER) {
     refuse('conflict', {
       detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, its maximum.`,
-      mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Existing ids are skipped.`,
+      mitigation: `"workspace-emulator state import FILE" with a lower /counters/${counter}, or "workspace-emulator reset". Existing ids are skipped.`,
     })
   }
   tx.put(SANDBOX_TABLE, { ...counters, [counter]: n } as CountersRow)

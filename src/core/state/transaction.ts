@@ -149,7 +149,7 @@ export class TableRecords<T extends Row> implements Iterable<T> {
       this.get(id) ??
       refuse('not_found', {
         detail: `There is no ${this.#label} with the id "${id}".`,
-        mitigation: `GET /__emulator/state/${this.#name} lists every ${this.#label}.`,
+        mitigation: `"workspace-emulator state list ${this.#name}" lists every ${this.#label}.`,
       })
     )
   }

@@ -23,7 +23,7 @@ export function collectionOf(
   const isOwn =
     store.rows(name).size > 0 || (mayName?.(name) && didYouMean(name, [...collections.keys()]) === '')
   if (collections.has(name) || (isOwn && OWN_NAME.test(name))) return collectionFor(collections, name)
-  const fix = 'GET /__emulator/collections lists every collection.'
+  const fix = '"workspace-emulator state" lists every collection.'
   return refuseUnknown('collection', name, [...collections.keys(), ...store.own(collections)], fix)
 }
 

@@ -192,7 +192,9 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
   host += 200_000 * SECOND
   await expect(advance(sandbox, { to: (now) => now + 60 * SECOND })).rejects.toMatchObject({
     code: 'conflict',
-    options: { mitigation: expect.stringContaining('{"rate": 0} stops it where it is') },
+    options: {
+      mitigation: expect.stringContaining('"workspace-emulator clock freeze" stops it where it is'),
+    },
   })
   // The clock is still late: every due event is still scheduled.
   expect(lagOf(sandbox)).toBe(START + 200_000 * SECOND - sandbox.clock.now)
@@ -231,7 +233,7 @@ test('a goal at the last instant is reached, and a later one is refused', async 
       'The target cannot be reached by time alone: no event is scheduled for r/1. The clock is at 2026-03-01T12:00:00.000Z.',
     options: {
       mitigation:
-        'Check why it does not progress: GET /__emulator/state/r/1 and GET /__emulator/clock/horizon.',
+        'Check why it does not progress: "workspace-emulator state get r 1" and "workspace-emulator events".',
     },
   })
   await advance(sandbox, { until: goalAt(END_OF_TIME) })

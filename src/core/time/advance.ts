@@ -143,7 +143,7 @@ class Advance {
         refuse('conflict', {
           detail: `The running clock cannot keep up: it is at ${formatInstant(sandbox.clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
           mitigation:
-            'PATCH /__emulator/clock {"rate": 0} stops it where it is, {"rate": 1} slows it down. Then advance again.',
+            '"workspace-emulator clock freeze" stops it where it is, "workspace-emulator clock rate 1" slows it down. Then advance again.',
         })
       await this.#giveBack()
     }
@@ -215,7 +215,7 @@ class Advance {
       if (instant > END_OF_TIME)
         refuse('conflict', {
           detail: `The target cannot be reached by time alone: no event is scheduled for ${ref}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
-          mitigation: `Check why it does not progress: GET /__emulator/state/${ref} and GET /__emulator/clock/horizon.`,
+          mitigation: `Check why it does not progress: "workspace-emulator state get ${ref.replace('/', ' ')}" and "workspace-emulator events".`,
         })
       await this.to(instant)
       if (this.#isStopped) return

@@ -33,7 +33,8 @@ export function refuseAfterEnd(instant: number, what: string): void {
   if (instant <= END_OF_TIME) return
   refuse('conflict', {
     detail: `${what} is after ${formatInstant(END_OF_TIME)}, the last instant that the clock supports.`,
-    mitigation: 'POST /__emulator/reset with an earlier {"clock": "<instant>"} starts the sandbox again.',
+    mitigation:
+      'A reset with an earlier {"clock": "INSTANT"} starts the sandbox again: "workspace-emulator call POST /reset JSON".',
   })
 }
 

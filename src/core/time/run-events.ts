@@ -85,7 +85,7 @@ export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'
   const to = formatInstant(instant)
   return refuse('conflict', {
     detail: `${what} may run ${AT_ONCE} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
-    mitigation: `POST /__emulator/clock/advance {"to": "${to}"} goes there, and serves other requests in between.`,
+    mitigation: `"workspace-emulator clock advance --to ${to}" goes there, and serves other requests in between.`,
   })
 }
 
@@ -114,7 +114,7 @@ export function followHost({ clock, store, options, name }: Sandbox): void {
   options.onWarning(
     jump < 0
       ? `The clock of this machine was set back by ${by}. The virtual clock of the sandbox ${name} is not set back: it continues with the real time that passes.`
-      : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${name} was moved forward with it. To go back, POST /__emulator/reset or restore a snapshot.`,
+      : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${name} was moved forward with it. To go back, reset it ("workspace-emulator reset") or restore a snapshot.`,
   )
   // The next process starts from the instant of the host's clock in this record.
   store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, clock.toRow()))
@@ -144,6 +144,7 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
 
 function handle(sandbox: Sandbox, event: ScheduledEvent): Commit | undefined {
   const scope = sandbox.scope(event.id)
+  scope.traceparent = event.traceparent
   // Removed first, so that the handler may schedule the same kind about the same record again.
   scope.tx.delete(SCHEDULE, event.id)
   if (event.kind === STEP) runStep(sandbox, scope, event)
@@ -216,5 +217,5 @@ export async function runBacklog(
 /** The message for a late clock, with ways to fix it. */
 export function lagMessage(sandbox: Sandbox): string {
   const { name, clock } = sandbox
-  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late. Events run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
+  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late. Events run one after the other, and requests are served at the time reached. "workspace-emulator clock rate 1" slows it down, "workspace-emulator clock rate 0" stops it there; "workspace-emulator clock" shows its lag_ms.`
 }

@@ -34,6 +34,8 @@ export const scheduledEvent = z.strictObject({
   description: z.string(),
   /** Its cause: the id of a request, the id of an earlier event, or a word such as `edit` for anything else. */
   caused_by: z.string().default('edit'),
+  /** That of the request that has led to it. */
+  traceparent: z.string().optional(),
   /**
    * Present if a hook of a scenario has led to it. `depth`: number of calls that have led to this one. `waited`: virtual
    * milliseconds between them, as scheduled.
@@ -73,7 +75,10 @@ export const failedEvent = scheduledEvent
 export type FailedEvent = z.output<typeof failedEvent>
 
 /** An event that a handler schedules. `due`: virtual milliseconds since the Unix epoch. */
-export type NewEvent = Omit<ScheduledEvent, 'id' | 'seq' | 'due_at' | 'caused_by' | 'hooks'> & {
+export type NewEvent = Omit<
+  ScheduledEvent,
+  'id' | 'seq' | 'due_at' | 'caused_by' | 'traceparent' | 'hooks'
+> & {
   readonly due: number
 }
 
@@ -190,7 +195,7 @@ export function eventId(kind: string, ref: string): string {
 export function schedule(
   tx: Transaction,
   { due, ...event }: NewEvent,
-  { seq, caused_by }: { readonly seq: number; readonly caused_by: string },
+  { seq, caused_by, traceparent }: Pick<ScheduledEvent, 'seq' | 'caused_by' | 'traceparent'>,
 ): ScheduledEvent {
   refuseAfterEnd(due, `The event ${event.kind} of ${event.ref}`)
   const scheduled = {
@@ -199,6 +204,7 @@ export function schedule(
     seq,
     ...event,
     caused_by,
+    ...(traceparent !== undefined && { traceparent }),
   }
   tx.put(SCHEDULE, scheduled)
   return scheduled

@@ -1,5 +1,6 @@
 import { refuse } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
+import { childOf } from '../log/traceparent.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
@@ -72,6 +73,9 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
       retry_at: null,
       faults,
       caused_by: scope.cause,
+      ...(scope.traceparent !== undefined && {
+        traceparent: childOf(scope.traceparent, scope.chance('traceparent', id)),
+      }),
       created_at: scope.at,
     })
     insert(scope, first)
@@ -203,8 +207,7 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   if (status === 'pending' || status === 'sending') {
     refuse('conflict', {
       detail: `The delivery is ${status}: it is already in progress.`,
-      mitigation:
-        'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} responds when it is known.',
+      mitigation: 'Wait for its outcome: "workspace-emulator clock advance 0s" ends when it is known.',
     })
   }
   const subscription = subscriptionOf(scope, delivery)
@@ -217,7 +220,8 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   if (subscription === undefined) {
     refuse('conflict', {
       detail: 'The subscription of the delivery no longer exists.',
-      mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
+      mitigation:
+        'Subscribe again with "workspace-emulator webhook add URL"; the next transitions are delivered there.',
     })
   }
   const repeated = deliveryLifecycle.move(status, 'repeat')

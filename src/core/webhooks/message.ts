@@ -36,6 +36,7 @@ export function webhookRequest(delivery: Delivery, signing: Signing): WebhookReq
     [settings.get(eventHeader)]: delivery.type,
     'X-Emulator-Delivery': id,
     'X-Emulator-Delivery-Attempt': String(delivery.attempts.length),
+    ...(delivery.traceparent !== undefined && { traceparent: delivery.traceparent }),
     ...signatureHeaders(delivery, { id, body }, signing),
   }
   return { url: delivery.url, headers, body }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
+import { TRACEPARENT } from '../log/traceparent.ts'
 
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
@@ -232,6 +233,8 @@ export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
     /** The effects of fault rules on it; null if none fired. */
     faults: faultsRecord().nullable().default(null),
     caused_by: z.string().default('fixtures'),
+    /** Sent as a header: the trace of the request that has led to it. */
+    traceparent: z.string().regex(TRACEPARENT).exactOptional(),
     created_at: timestamp(),
   })
 

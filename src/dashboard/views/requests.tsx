@@ -24,6 +24,7 @@ const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
 }
 
 const FAULT = 'Fault'
+const TRACE = 'Trace'
 
 /** The number of a request in its id, which counts the requests of a sandbox in order of arrival. */
 const numberOf = ({ id }: LogRow) => Number(/\d+$/.exec(id)?.[0] ?? 0)
@@ -57,6 +58,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
   texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
   texts('Idempotency key', (row) => row.idempotency_key, { width: 112, spare: 5 }),
+  texts(TRACE, ({ trace }) => trace, { width: 112, spare: 8 }),
   {
     label: 'Quota left',
     width: 96,
@@ -75,8 +77,8 @@ const COLUMNS: readonly Column<LogRow>[] = [
   },
 ]
 
-/** While no request has a fault, its column would only take room from the paths. */
-const WITHOUT_FAULTS = COLUMNS.filter(({ label }) => label !== FAULT)
+/** While no request has a fault or a trace, its column would only take room from the paths. */
+const columnsFor = (hidden: readonly string[]) => COLUMNS.filter(({ label }) => !hidden.includes(label))
 
 const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 
@@ -106,6 +108,7 @@ const FILTERS: Readonly<Record<string, Check>> = {
   path: ({ path }, value) => like(path, value),
   operation: ({ operation }, value) => like(operation, value),
   fault: ({ faults }, value) => faults.some((id) => like(id, value)),
+  trace: ({ trace }, value) => like(trace, value),
   key: ({ idempotency_key }, value) => like(idempotency_key, value),
   id: ({ id }, value) => like(id, value),
   // The origins of pages that cannot read the response.
@@ -141,7 +144,11 @@ export default function Requests() {
   }, [text])
   const all = paused ?? entries
   const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
-  const isFaulted = all.some(({ faults, cors }) => faults.length > 0 || cors !== undefined)
+  const hidden = [
+    ...(all.some(({ faults, cors }) => faults.length > 0 || cors !== undefined) ? [] : [FAULT]),
+    ...(all.some(({ trace }) => trace !== undefined) ? [] : [TRACE]),
+  ].join()
+  const columns = useMemo(() => columnsFor(hidden.split(',')), [hidden])
   const opened = path[0]
   const waiting = paused === undefined ? 0 : entries.length - paused.length
   if (!isLoaded) return <Skeleton />
@@ -196,7 +203,7 @@ export default function Requests() {
             <Table
               label={`Requests, newest first, ${capacity} at most`}
               rows={rows}
-              columns={isFaulted ? COLUMNS : WITHOUT_FAULTS}
+              columns={columns}
               idOf={({ id }) => id}
               selected={opened}
               onOpen={(id) => open([id])}

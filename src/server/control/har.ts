@@ -53,6 +53,8 @@ const harEntry = () =>
     _id: z.string(),
     /** Null when no route matched. */
     _operation: z.string().nullable(),
+    /** Id of the trace in `traceparent`. */
+    _trace: z.string().exactOptional(),
     /** Ids of the fault rules that fired. */
     _faults: z.array(z.string()),
   })
@@ -96,7 +98,7 @@ export function harOf(
 }
 
 function harEntryOf(sandbox: Sandbox, entry: LogEntry, origin: string, stable: boolean): HarEntry {
-  const { id, at, operation, faults, duration_ms, evidence } = entryOf(sandbox, entry, { stable })
+  const { id, at, operation, trace, faults, duration_ms, evidence } = entryOf(sandbox, entry, { stable })
   const time = duration_ms ?? 0
   return {
     startedDateTime: at,
@@ -108,6 +110,7 @@ function harEntryOf(sandbox: Sandbox, entry: LogEntry, origin: string, stable: b
     ...(evidence && { connection: evidence.connection.id }),
     _id: id,
     _operation: operation,
+    ...(trace !== undefined && { _trace: trace }),
     _faults: faults,
   }
 }

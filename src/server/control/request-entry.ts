@@ -6,6 +6,7 @@ import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import { evidenceTrace } from '../../core/log/evidence.ts'
 import { keptResponse } from '../../core/log/kept-response.ts'
 import { CHOSEN_BY, EXCHANGE_ENDS, type LogEntry } from '../../core/log/request-log.ts'
+import { traceIn } from '../../core/log/traceparent.ts'
 import { caller } from '../../core/request/auth.ts'
 import { STEPS } from '../../core/request/steps.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -54,6 +55,8 @@ export const requestEntry = () =>
     }),
     idempotency: idempotencyTrace().shape.outcome,
     idempotency_key: z.string().nullable(),
+    /** Id of the trace in `traceparent`. */
+    trace: z.string().exactOptional(),
     error: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
     /** What is wrong with the response of an endpoint of your own, which was sent nevertheless. */
     remark: z.string().exactOptional(),
@@ -115,6 +118,7 @@ export function entryOf(
     },
     idempotency: entry.idempotency,
     idempotency_key: headers['idempotency-key'] ?? null,
+    ...traceIn(headers),
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
     ...(entry.remark !== undefined && { remark: entry.remark }),
     assumed: [...entry.assumed, ...entry.mentioned],
@@ -153,6 +157,6 @@ function refusePoint(name: string, pointer: string, detail: string): never {
   return refuse('validation_failed', {
     detail: `${name}: ${detail}.`,
     issues: [{ pointer, detail }],
-    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
+    mitigation: '"workspace-emulator requests" lists the requests that are in the log, with their ids.',
   })
 }

@@ -111,7 +111,7 @@ export function noRoute(match: Missed, method: string, path: string): Refusal {
   return new Refusal('route_not_found', {
     detail: `There is no operation ${method} ${path}.${nearest}`,
     mitigation:
-      'GET /__emulator/operations lists every operation. A stub can respond to requests outside the specification: POST /__emulator/stubs.',
+      '"workspace-emulator call GET /operations" lists every operation. An endpoint of your own can respond to requests outside the specification: "workspace-emulator endpoints add METHOD PATH", or a stub.',
   })
 }
 

@@ -63,6 +63,6 @@ function never({ id, status, _emulator }: Batch, what: string): never {
   const held = _emulator.progress.held ? ' and held' : ''
   return refuse('conflict', {
     detail: `The batch ${id} does not reach ${what} as time passes: it is ${status}${held}.`,
-    mitigation: `GET /__emulator/batches/${id} shows its plan and its future events.`,
+    mitigation: `"workspace-emulator batch show ${id}" shows its plan and its future events.`,
   })
 }

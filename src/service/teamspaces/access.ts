@@ -149,7 +149,7 @@ export const joinTeamspace = control({
       refuseInvalid([
         {
           pointer: '/user_id',
-          detail: `the organization of the teamspace has no user "${user_id}". GET /__emulator/state/users lists every user`,
+          detail: `the organization of the teamspace has no user "${user_id}". "workspace-emulator state list users" lists every user`,
         },
       ])
     }

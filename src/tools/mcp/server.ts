@@ -86,11 +86,15 @@ function messageOf(error: unknown): string {
   return `This is a defect of the emulator: ${oneLine(error)}`
 }
 
-// Messages of the emulator name routes; a client of this server needs the tool.
+// Messages of the emulator name commands; a client of this server needs the tool.
 function inTools(message: string, offered: readonly Tool[]): string {
-  return message.replaceAll(/([A-Z]+) \/__emulator(\/[\w/{}-]+)/g, (text, method: string, path: string) => {
-    return offered.find(({ routes }) => routes.includes(`${method} ${path}`))?.name ?? text
-  })
+  return message.replaceAll(
+    /"workspace-emulator (([a-z]+ [a-z]+)?[^"]*)"/g,
+    (text, whole: string, two: string) => {
+      const tool = offered.find(({ commands }) => commands.includes(whole) || commands.includes(two))
+      return tool?.name ?? text
+    },
+  )
 }
 
 /** The pages of the documentation, relative to the package. */

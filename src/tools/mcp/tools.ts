@@ -27,8 +27,8 @@ export interface Tool {
   readonly description: string
   readonly input: z.ZodRawShape
   readonly effect: 'reads' | 'changes' | 'destroys'
-  /** The calls of the control interface that it makes; error messages that name one then name the tool. */
-  readonly routes: readonly string[]
+  /** The commands that do the same: error messages that name one then name the tool. */
+  readonly commands: readonly string[]
   readonly run: (ask: CallControl, input: never, emulator: FoundEmulator) => Promise<readonly Line[]>
 }
 
@@ -69,7 +69,7 @@ export const tools: readonly Tool[] = [
       'Show the emulator: base URL and keys for the client under test, clock, faults, scenario, sandboxes',
     input: {},
     effect: 'reads',
-    routes: ['GET /health', 'GET /clock', 'GET /scenarios', 'GET /sandboxes'],
+    commands: ['status', 'clock', 'scenario list', 'sandbox list'],
     run: statusLines,
   }),
   tool('list_requests', {
@@ -83,7 +83,7 @@ export const tools: readonly Tool[] = [
       limit,
     },
     effect: 'reads',
-    routes: ['GET /requests'],
+    commands: ['requests'],
     run: async (ask, { limit, ...query }) => {
       const { data } = await ask('GET /requests', { query: { ...query, limit: String(limit) } })
       return linesOf({ data: data.map(rowOf) }, COLUMNS)
@@ -94,7 +94,7 @@ export const tools: readonly Tool[] = [
       'Explain one response in full: deciding step, caller, limits, faults, changes, events, assumptions, bodies',
     input: { request_id },
     effect: 'reads',
-    routes: ['GET /explain/{request_id}'],
+    commands: ['explain REQUEST_ID'],
     run: async (ask, params) => explainLines(await ask('GET /explain/{request_id}', { params })),
   }),
   tool('why_did_this_fail', {
@@ -102,7 +102,7 @@ export const tools: readonly Tool[] = [
       'Explain why a request failed (by default the last failed one), with the smallest fault that repeats it and a Vitest test that repeats it. Both have been tried in an emulator of their own.',
     input: { request_id: request_id.optional() },
     effect: 'reads',
-    routes: ['GET /explain/{request_id}'],
+    commands: [],
     run: whyLines,
   }),
   tool('describe_api', {
@@ -110,14 +110,14 @@ export const tools: readonly Tool[] = [
       'List the operations of the emulated API, or describe one of them in OpenAPI, with its schemas',
     input: { operation: text('such as pages.create; without it, all are listed').optional() },
     effect: 'reads',
-    routes: ['GET /operations', 'GET /openapi.json'],
+    commands: ['call GET /operations'],
     run: apiLines,
   }),
   tool('read_state', {
     description: 'Read the stored records: the collections, the records of one, or one record',
     input: { collection: text('such as pages').optional(), id: text('id of a record').optional(), ...page },
     effect: 'reads',
-    routes: ['GET /collections', 'GET /state/{collection}', 'GET /state/{collection}/{id}'],
+    commands: ['state', 'state list', 'state get'],
     run: async (ask, { collection, id, offset, limit }) => {
       if (collection === undefined) return linesOf(await ask('GET /collections'), ['name', 'records'])
       if (id !== undefined)
@@ -131,7 +131,7 @@ export const tools: readonly Tool[] = [
     description: 'List the armed fault rules with their counters, and the presets that arm_fault takes',
     input: {},
     effect: 'reads',
-    routes: ['GET /faults', 'GET /fault-presets'],
+    commands: ['faults list', 'faults presets'],
     run: async (ask) => [
       'Armed:',
       ...linesOf(await ask('GET /faults'), ['id', 'preset', 'match', 'matched', 'fired']),
@@ -147,7 +147,7 @@ export const tools: readonly Tool[] = [
       since,
     },
     effect: 'reads',
-    routes: ['GET /conduct'],
+    commands: ['conduct'],
     run: async (ask, options) => conductLines(await ask('GET /conduct', conductQueryOf(options))),
   }),
   tool('arm_fault', {
@@ -162,14 +162,14 @@ export const tools: readonly Tool[] = [
       do: z.array(anything).optional().describe('actions without a preset: [{"respond": {"status": 503}}]'),
     },
     effect: 'changes',
-    routes: ['POST /faults'],
+    commands: ['faults add'],
     run: async (ask, draft) => prettyLines(await ask('POST /faults', { body: draft as FaultDraft })),
   }),
   tool('clear_faults', {
     description: 'Remove one fault rule, or all of them',
     input: { id: text('id of a rule; without it, all rules are removed').optional() },
     effect: 'destroys',
-    routes: ['DELETE /faults', 'DELETE /faults/{id}'],
+    commands: ['faults clear'],
     run: async (ask, { id }) => {
       if (id === undefined) return linesOf(await ask('DELETE /faults'))
       return [`Removed: ${(await ask('DELETE /faults/{id}', { params: { id } })).id}.`]
@@ -184,7 +184,7 @@ export const tools: readonly Tool[] = [
       until_batch: text('id of a batch: until it is terminal').optional(),
     },
     effect: 'changes',
-    routes: ['POST /clock/advance'],
+    commands: ['clock advance'],
     run: async (ask, { until_batch: batch, ...rest }) => {
       const target = { ...rest, ...(batch !== undefined && { until: { batch } }) } as TargetOf<object>
       const result = await advanceToTarget((body) => ask('POST /clock/advance', { body }), target)
@@ -196,7 +196,7 @@ export const tools: readonly Tool[] = [
       'Give the sandbox its starting state again: records, clock, faults, limits and request log are lost',
     input: {},
     effect: 'destroys',
-    routes: ['POST /reset'],
+    commands: ['reset'],
     run: async (ask) => linesOf(await ask('POST /reset')),
   }),
   tool('snapshot', {
@@ -204,7 +204,7 @@ export const tools: readonly Tool[] = [
       'Save the whole state of the sandbox under a name, or restore it; restore replaces the present state',
     input: { action: z.enum(['save', 'restore']), name: text('lower-case letters, digits and hyphens') },
     effect: 'destroys',
-    routes: ['POST /snapshots', 'POST /snapshots/{name}/restore'],
+    commands: ['snapshot save', 'snapshot restore'],
     run: async (ask, { action, name }) =>
       action === 'save'
         ? linesOf(await ask('POST /snapshots', { body: { name } }))
@@ -215,7 +215,7 @@ export const tools: readonly Tool[] = [
       'Create a record, or replace all its fields; it is validated, and a refused record changes nothing',
     input: { collection: text('such as pages'), record: anything.describe('the whole record, with its id') },
     effect: 'destroys',
-    routes: ['PUT /state/{collection}/{id}'],
+    commands: ['state put'],
     run: async (ask, { collection, record }) => {
       const params = { collection, id: String(record.id ?? '') }
       return prettyLines(await ask('PUT /state/{collection}/{id}', { params, body: record }))
@@ -226,7 +226,7 @@ export const tools: readonly Tool[] = [
       'Start a scenario on the sandbox instead of the active one (status lists them), or stop the active one',
     input: { name: text('name of a scenario; without it, the active one is stopped').optional() },
     effect: 'changes',
-    routes: ['POST /scenarios/{name}/start', 'POST /scenarios/stop'],
+    commands: ['scenario start', 'scenario stop'],
     run: async (ask, { name }) =>
       name === undefined
         ? linesOf(await ask('POST /scenarios/stop'))

@@ -1,4 +1,6 @@
+import { packageVersion } from '../../adapters/package.ts'
 import { bundleOf, type RecordedInput, type RecordingBundle } from '../../core/record/bundle.ts'
+import { wholeState } from '../../core/record/start.ts'
 import { loadDocument } from '../../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -106,13 +108,23 @@ class Replay {
     }
     this.emulator = await openEmulator(options)
     const { sandboxes } = this.emulator
-    const { state } = this.#bundle
+    const { sandbox } = this.#bundle.state
     this.sandbox =
-      state.sandbox === DEFAULT_SANDBOX ? sandboxes.default : await sandboxes.create(state.sandbox, {}, false)
-    loadDocument(this.sandbox, state)
+      sandbox === DEFAULT_SANDBOX ? sandboxes.default : await sandboxes.create(sandbox, {}, false)
+    loadDocument(this.sandbox, await this.#state())
     this.sandbox.recording.maxInputs = Number.POSITIVE_INFINITY
     this.sandbox.recording.begin()
     await whenQuiet(this.sandbox)
+  }
+
+  async #state(): Promise<unknown> {
+    const { start, state, emulator } = this.#bundle
+    if (start === undefined) return state
+    const whole = wholeState(await this.emulator.build(start), start, state)
+    if (whole !== undefined) return whole
+    throw new CommandFailed(
+      `The recording begins with the fixtures "${start.fixtures}" of version ${emulator.version}, and those of version ${packageVersion()} have other records. Repeat it with: npx agent-workspace-emulator@${emulator.version} replay`,
+    )
   }
 
   async repeat(input: RecordedInput): Promise<void> {

@@ -20,7 +20,7 @@ test.for([
     expect(body).toMatchObject({
       status_code: 501,
       error: 'emulator_contract_unspecified',
-      mitigation: expect.stringContaining('/__emulator/operations'),
+      mitigation: expect.stringContaining('call GET /operations'),
       retryable: false,
       details: {},
     })

@@ -62,7 +62,7 @@ export function contractOf(service: Service) {
       add({ id: pointId.transition(table, from, to), kind: 'transition', how })
     }
   for (const { type } of service.webhookTypes) {
-    const how = `POST /__emulator/webhooks with a receiver that responds to ${type} with 200.`
+    const how = `"workspace-emulator webhook add URL" with a receiver that responds to ${type} with 200.`
     add({ id: pointId.event(type), kind: 'event', how })
   }
   return { points: [...points.values()].sort((a, b) => costOf(a) - costOf(b)), values }

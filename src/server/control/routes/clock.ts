@@ -183,7 +183,7 @@ async function moveTo(sandbox: Sandbox, now: string, bounds: AdvanceLimits): Pro
   if (stopped === undefined) return
   refuse('conflict', {
     detail: `More than ${MAX_EVENTS} events are due up to ${now}. The clock is at ${to}.`,
-    mitigation: `Continue with POST /__emulator/clock/advance {"to": "${now}"}; repeat it while the response has stopped: "limit".`,
+    mitigation: `Continue with "workspace-emulator clock advance --to ${now}".`,
   })
 }
 
@@ -232,7 +232,7 @@ function reachable(now: number, instant: number, at: string): number {
     refuse('conflict', {
       detail: `The clock is at ${formatInstant(now)} and cannot go back to ${formatInstant(instant)}.`,
       mitigation:
-        'POST /__emulator/reset with {"clock": "<instant>"} starts the sandbox again at any instant; a restored snapshot has the instant at which it was saved.',
+        'A reset with {"clock": "INSTANT"} starts the sandbox again at any instant ("workspace-emulator call POST /reset JSON"); a restored snapshot has the instant at which it was saved.',
     })
   }
   return instant

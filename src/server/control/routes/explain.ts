@@ -30,7 +30,7 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
   return refuse('not_found', {
     detail: `"${id}" is not the id of a request; an id is the name of a sandbox and a number, such as default-000042.`,
     mitigation:
-      'Take it from the header X-Emulator-Request-Id of a response, or from GET /__emulator/requests.',
+      'Take it from the header X-Emulator-Request-Id of a response, or from "workspace-emulator requests".',
   })
 }
 
@@ -41,7 +41,7 @@ function refuseUnknown(sandbox: Sandbox, id: string, number: number): never {
     const last = requests === 0 ? '' : `, and the last is ${requestId(sandbox.name, requests)}`
     return refuse('not_found', {
       detail: `There is no request ${id}: the sandbox has received ${requests} since its start or its last reset${last}.`,
-      mitigation: 'GET /__emulator/requests lists the requests in the log.',
+      mitigation: '"workspace-emulator requests" lists the requests in the log.',
     })
   }
   return refuse('not_found', {

@@ -161,7 +161,7 @@ export const limitRoutes = [
 function operationNamed(sandbox: Sandbox, name: string): Pick<AnyOperation, 'name'> {
   const { operations, mayName } = sandbox.service
   if (mayName?.(name)) return { name }
-  const fix = 'GET /__emulator/operations lists every operation.'
+  const fix = '"workspace-emulator call GET /operations" lists every operation.'
   return operations.get(name) ?? refuseUnknown('operation', name, operations.keys(), fix)
 }
 
@@ -195,7 +195,7 @@ function refuseConcretePaths(sandbox: Sandbox): void {
   if (sandbox.settings.get(pathKey) === 'template') return
   refuse('conflict', {
     detail: `Every concrete path has its own window (setting ${pathKey.key}), so an operation has no window to fill.`,
-    mitigation: `PUT /__emulator/limits/{operation} lowers the limit instead; PATCH /__emulator/settings {"${pathKey.key}": "template"} joins the windows.`,
+    mitigation: `"workspace-emulator limits set OPERATION LIMIT" lowers the limit instead; "workspace-emulator settings set ${pathKey.key} template" joins the windows.`,
   })
 }
 

@@ -117,7 +117,7 @@ export const referenceRoutes = [
       const found = problems.find(({ code }) => code === params.code)
       if (found !== undefined) return { body: found }
       const codes = problems.map(({ code }) => code)
-      const fix = 'GET /__emulator/problems lists every code.'
+      const fix = '"workspace-emulator call GET /problems" lists every code.'
       return refuseUnknown('error code', params.code, codes, fix)
     },
   }),

@@ -29,6 +29,7 @@ const filters = () =>
       })
       .optional(),
     idempotency_key: queryText().optional(),
+    trace: queryText().optional(),
     sandbox: queryText().optional(),
     since: queryText().optional(),
     /** The id of a request: only requests before it. */
@@ -152,7 +153,7 @@ function callAgain(sandbox: Sandbox, id: string): Call {
     sandbox.log.find(id) ??
     refuse('not_found', {
       detail: `The request ${id} is not in the log.`,
-      mitigation: 'GET /__emulator/requests lists the requests in the log.',
+      mitigation: '"workspace-emulator requests" lists the requests in the log.',
     })
   const operation = entry.added ?? sandbox.service.operations.get(entry.operation ?? '')
   if (operation === undefined) return refuseResend(id, 'it matches no route')

@@ -113,5 +113,5 @@ function stubNamed(sandbox: Sandbox, id: string): Stub {
   const all = stubsOf(sandbox)
   const ids = all.map((stub) => stub.id)
   const found = all.find((stub) => stub.id === id)
-  return found ?? refuseUnknown('stub', id, ids, 'GET /__emulator/stubs lists them.')
+  return found ?? refuseUnknown('stub', id, ids, '"workspace-emulator call GET /stubs" lists them.')
 }

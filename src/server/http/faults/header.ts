@@ -58,7 +58,7 @@ function presetNamed({ service, store }: Sandbox, name: string): Preset | undefi
   if (preset.match === 'everything' || preset.match.webhook === undefined) return preset
   throw refusal(
     `The preset ${name} applies to webhooks, not to requests.`,
-    `Arm it with POST /__emulator/faults {"preset":"${name}"}.`,
+    `Arm it with "workspace-emulator faults add ${name}".`,
   )
 }
 
@@ -95,6 +95,6 @@ function refusal(detail: string, mitigation?: string): Refusal {
 }
 
 const NO_PARAMETERS =
-  'Names cannot have parameters. To set parameters, arm a rule with POST /__emulator/faults.'
+  'Names cannot have parameters. To set parameters, arm a rule with "workspace-emulator faults add".'
 
 const EXAMPLE = 'Write it like this: X-Emulator-Fault: retry-after-http-date, server-error'

@@ -1,0 +1,43 @@
+import { writtenKeys } from '../adapters/fixtures.ts'
+import type { CallControl } from '../client/ask.ts'
+import { apiPath } from '../client/transport.ts'
+import { knownKeys, readyKeys } from '../core/request/plain-keys.ts'
+import { shellWord } from '../core/shell-word.ts'
+import { CommandFailed, type SandboxInvocation } from '../terminal/command.ts'
+import { emulatorOrigin, namedIn } from '../terminal/control-client.ts'
+import { show } from '../terminal/print.ts'
+import { environmentOf } from '../terminal/variables.ts'
+
+/** How a variable is set, for each shell. */
+const LINES = {
+  bash: (name: string, value: string) => `export ${name}=${shellWord(value)}`,
+  powershell: (name: string, value: string) => `$env:${name} = '${value.replaceAll("'", "''")}'`,
+  dotenv: (name: string, value: string) =>
+    `${name}=${/^[\w./:@+-]*$/.test(value) ? value : JSON.stringify(value)}`,
+  github: (name: string, value: string) => `${name}=${value}`,
+} as const
+
+/** `env`: prints the variables of a running emulator. */
+export async function printEnvironment(
+  ask: CallControl,
+  invocation: SandboxInvocation<'key' | 'shell' | 'fixtures'>,
+): Promise<number> {
+  const { options } = invocation
+  const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
+  const tokens = data.map((record) => (record as { token?: unknown }).token)
+  const keys = readyKeys(knownKeys(await writtenKeys(options.fixtures), tokens))
+  const url = emulatorOrigin(options)
+  const baseUrl = url + apiPath(options.sandbox ?? namedIn(options))
+  const api = keys[options.key]
+  if (api === null)
+    throw new CommandFailed(
+      `No ${options.key} key of the sandbox is in the fixtures "${options.fixtures}". It stores only digests: name the fixtures that it was started with, as in --fixtures fixtures/workspace.json.`,
+    )
+  const variables = environmentOf({ baseUrl, url, keys, api, controlToken: options.controlToken })
+  const line = LINES[options.shell]
+  return show(
+    invocation,
+    variables,
+    Object.entries(variables).map(([name, value]) => line(name, value)),
+  )
+}
