@@ -162,7 +162,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_279,
   testing: 1_116,
   tools: 3_012,
-  'tools/certify': 922,
+  'tools/certify': 939,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
