@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { NOW, outputOf, seeded } from '../../test/support/output-schemas.ts'
 import { REAL_SCHEMAS } from '../../test/support/real-schemas.ts'
+import type { JsonObject } from '../core/json.ts'
 import { outputsOf } from './outputs.ts'
 
 /** Forty outputs of each schema of a kind. */
@@ -71,7 +72,11 @@ test('formats of generators of schemas have values of their kind', () => {
     expect(id ?? phone).toMatch(/^(01[\dA-Z]{24}|\+\d{6,15})$/)
 })
 
-const csharp = (properties: object) => ({ type: 'object', properties, required: Object.keys(properties) })
+const csharp = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+})
 const TEXT = { type: 'string' }
 const NUMBER = { type: 'number', format: 'decimal' }
 

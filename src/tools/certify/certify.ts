@@ -43,19 +43,30 @@ export async function certify(invocation: Invocation<(typeof CERTIFY_OPTIONS)[nu
     throw new UsageError([`${problem}: leave out ${flagOf(unused)}.`])
   }
   const emulator = await openEmulator({ port: 0, ephemeral: true })
+  let summarize = (): void => {}
+  const onStop: OnStop = (print) => {
+    summarize = print
+  }
   // Child processes end with this one.
-  const stopListening = onSignals((signal) => process.exit(EXIT_CODES[signal]), isNpmScript(env))
+  const stopListening = onSignals((signal) => {
+    summarize()
+    process.stdout.write('', () => process.exit(EXIT_CODES[signal]))
+  }, isNpmScript(env))
   try {
     const limit = given.has('timeout') ? options.timeout : hasCopies ? COPIES_LIMIT : CASE_LIMIT
-    return await (hasCopies ? runCopies : runProgramme)({ ...invocation, emulator, command, limit })
+    const setup = { ...invocation, emulator, command, limit }
+    return await (hasCopies ? runCopies(setup) : runProgramme(setup, onStop))
   } finally {
     await emulator.close()
     stopListening()
   }
 }
 
+/** Takes what is printed when a signal ends the run. */
+type OnStop = (print: () => void) => void
+
 /** Runs the programme against a client and prints its card. Resolves with the exit code. */
-async function runProgramme(setup: Setup): Promise<number> {
+async function runProgramme(setup: Setup, onStop: OnStop): Promise<number> {
   const { options, terminal, command, emulator } = setup
   const { service, settings } = emulator.sandbox
   const programme = programmeOf(service, settings, options.adapter)
@@ -74,13 +85,19 @@ async function runProgramme(setup: Setup): Promise<number> {
     const repeat = repeatCommand('certify', setup, REPEATED, each.name)
     return { case: each.name, class: each.class, faults, ...outcome, repeat }
   }
+  const printTotal = (card: ReturnType<typeof cardOf>): void =>
+    terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))
+  onStop(() => {
+    terminal.err(`Stopped: ${cases.length - results.length} of ${cases.length} cases were not run.`)
+    printTotal(cardOf(options.adapter ? 'B' : 'A', results))
+  })
   const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
   for await (const result of inOrder) {
     results.push(result)
     if (!options.json) terminal.lines(caseLines(result, width))
   }
   const card = cardOf(options.adapter ? 'B' : 'A', results)
-  terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))
+  printTotal(card)
   if (options.junit !== undefined) writeText(options.junit, junitOf(card, command.join(' ')))
   if (card.totals.failed > 0) return FAILED
   return card.totals.not_reached > 0 ? NOT_REACHED : OK
