@@ -25,7 +25,7 @@ export const localCommands = [
     description:
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
     ...otherCommand('exec', 'npm test'),
-    options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures'],
+    options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures', 'requireRequests', 'keep'],
     help: {
       port: {
         description: 'TCP port; 0 chooses a free port, which the command finds in its variables',

@@ -1,8 +1,6 @@
 import { conductQueryOf } from '../client/conduct.ts'
 import type { ConductReport, Finding } from '../core/conduct/finding.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
-import { conductOf } from '../core/conduct/report.ts'
-import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { counted } from '../core/words.ts'
 import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
@@ -40,27 +38,3 @@ export function conductLines({ data, judged, not_judged }: ConductReport): Line[
     ...not_judged.map((reason) => `Not judged: ${reason}`),
   ]
 }
-
-/** A finding with the sandbox of its requests. */
-export interface SandboxFinding extends Finding {
-  readonly sandbox: string
-}
-
-/** Judges the clients of all sandboxes of an emulator, each when it is closed: the log is then emptied. */
-export class ConductTally {
-  readonly findings: SandboxFinding[] = []
-  /** Number of findings beyond the first thousand, which are not kept. */
-  omitted = 0
-
-  watch(sandbox: Sandbox): void {
-    sandbox.onClosed(() => {
-      const { data } = conductOf(sandbox, sandbox.log.entries())
-      for (const finding of data) {
-        if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
-        else this.omitted++
-      }
-    })
-  }
-}
-
-const MAX_FINDINGS = 1_000

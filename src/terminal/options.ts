@@ -186,6 +186,8 @@ const optionTable = {
     'directory',
     'if the command fails, directory for a recording of each sandbox that had requests; it is created',
   ),
+  keep: toggle('keep the emulator after the command, for a look at its dashboard, until Ctrl-C'),
+  requireRequests: toggle('exit with 1 if no request came to the emulator'),
   adapter: toggle('the command is an adapter: it gets commands as JSON on stdin (level B)'),
   clients: option(count, 1, {
     description:

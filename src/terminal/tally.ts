@@ -1,3 +1,5 @@
+import type { Finding } from '../core/conduct/finding.ts'
+import { conductOf } from '../core/conduct/report.ts'
 import { type FaultCounter, faultCounters, faultRules } from '../core/faults/rule.ts'
 import type { LogEntry } from '../core/log/request-log.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
@@ -23,8 +25,18 @@ interface FaultCount {
   readonly fired: number
 }
 
+/** A finding with the sandbox of its requests. */
+export interface SandboxFinding extends Finding {
+  readonly sandbox: string
+}
+
+const MAX_FINDINGS = 1_000
+
 /** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
 export class Tally {
+  readonly findings: SandboxFinding[] = []
+  /** Number of findings beyond the first thousand, which are not kept. */
+  omitted = 0
   readonly #operations = new Map<string | null, Map<Outcome, number>>()
   readonly #assumed = new Map<string, number>()
   readonly #faults = new Map<string, number>()
@@ -35,6 +47,16 @@ export class Tally {
     log.onEntry((entry) => this.#count(entry))
     store.onCommit(({ changes }) => {
       for (const change of changes) this.#follow(change)
+    })
+  }
+
+  /** Judges the clients of a sandbox when it is closed: its log is then emptied. */
+  judge(sandbox: Sandbox): void {
+    sandbox.onClosed(() => {
+      for (const finding of conductOf(sandbox, sandbox.log.entries()).data) {
+        if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
+        else this.omitted++
+      }
     })
   }
 
