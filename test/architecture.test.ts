@@ -147,22 +147,22 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_909,
-  cli: 3_118,
-  client: 1_905,
+  cli: 3_272,
+  client: 1_906,
   core: 19_179,
   dashboard: 8_572,
   emulator: 1_767,
   endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,
-  'server/control': 5_141,
+  'server/control': 5_150,
   'server/http': 4_261,
   service: 8_491,
-  src: 715,
-  terminal: 2_219,
-  testing: 1_116,
-  tools: 2_920,
-  'tools/certify': 922,
+  src: 716,
+  terminal: 2_107,
+  testing: 1_118,
+  tools: 2_989,
+  'tools/certify': 924,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

@@ -9,6 +9,7 @@ import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import { CLIENT_OPTIONS, CommandFailed, command } from '../terminal/command.ts'
 import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from '../terminal/control-client.ts'
+import { SHARED } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
 /** The commands about a running emulator as a whole. */
@@ -16,7 +17,7 @@ export const controlCommands = [
   command({
     name: 'wait',
     description: 'Wait until an emulator is ready: exit code 0, or 1 when the time is up',
-    options: [...CLIENT_OPTIONS, 'timeout'],
+    options: { ...CLIENT_OPTIONS, timeout: SHARED.timeout },
     run: async (invocation) => {
       const { url, timeout } = invocation.options
       await untilReady(invocation.options, timeout)
@@ -56,7 +57,7 @@ export const controlCommands = [
   command({
     name: 'stop',
     description: 'End a running emulator: requests in flight finish, and the state is saved',
-    options: [...CLIENT_OPTIONS, 'timeout'],
+    options: { ...CLIENT_OPTIONS, timeout: SHARED.timeout },
     run: async (invocation) => {
       const { url, timeout } = invocation.options
       const { process: stopping } = await controlOf(invocation.options)('POST /shutdown')

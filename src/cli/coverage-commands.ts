@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import * as z from 'zod'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { optional } from '../emulator/option.ts'
 import {
   type CoverageReport,
   coverageOf,
@@ -13,6 +14,7 @@ import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from '../terminal/comm
 import { controlOf } from '../terminal/control-client.ts'
 import { requireJsonFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
+import { kinds } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 import { writeText } from '../terminal/text-file.ts'
 
@@ -24,7 +26,14 @@ export const coverageCommands = [
       '[files...]':
         'files of exec --coverage, such as one of each CI job, which are added; without any, an emulator that runs with --count-coverage',
     },
-    options: [...CLIENT_OPTIONS, 'failUnder'],
+    options: {
+      ...CLIENT_OPTIONS,
+      failUnder: optional(
+        kinds.percentage,
+        'none',
+        'exit with 1 if less than this percentage of the points was met',
+      ),
+    },
     route: 'GET /coverage',
     run: async (invocation) => {
       const { args, options } = invocation

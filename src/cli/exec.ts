@@ -33,17 +33,16 @@ import {
   refusalsOf,
   summaryOf,
 } from './exec-summary.ts'
+import type { EXEC_OPTIONS } from './local-options.ts'
 
-type ExecInvocation = Invocation<
-  keyof StartOptions | 'coverage' | 'conduct' | 'recordFailures' | 'keep' | 'requireRequests'
->
+type ExecInvocation = Invocation<typeof EXEC_OPTIONS>
 
 /** `exec`: runs a command with its own emulator, and resolves with the exit code of the command. */
 export async function exec(invocation: ExecInvocation): Promise<number> {
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
   const { coverage, conduct, recordFailures: folder, keep, requireRequests, ...start } = invocation.options
-  const options = withOwnDefaults({ ...invocation, options: start })
+  const options = withOwnDefaults(start, given)
   if (folder !== undefined) requireWritable(folder, 'recordFailures')
   // A file that cannot be used must not be found after a long run.
   if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
@@ -126,15 +125,9 @@ function noRequestLine(env: Environment): string {
 }
 
 /** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
-function withOwnDefaults({ options, given }: Invocation<keyof StartOptions>): StartOptions {
-  const { port, ephemeral, logLevel, controlToken, ...start } = options
-  return {
-    ...start,
-    logLevel: given.has('logLevel') ? logLevel : 'warn',
-    port: given.has('port') ? port : 0,
-    ephemeral: ephemeral || !given.has('data'),
-    controlToken: controlToken ?? generatedToken(options),
-  }
+function withOwnDefaults(options: StartOptions, given: ReadonlySet<string>): StartOptions {
+  const ephemeral = options.ephemeral || !given.has('data')
+  return { ...options, ephemeral, controlToken: options.controlToken ?? generatedToken(options) }
 }
 
 /** The first signal goes to the command, which decides when it ends; after a second one it has one second. */

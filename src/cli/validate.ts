@@ -30,10 +30,9 @@ import {
 import { type Line, styled } from '../terminal/line.ts'
 import { show } from '../terminal/print.ts'
 import { checkTraffic, type TrafficReport, trafficLines } from '../tools/traffic/report.ts'
+import type { VALIDATE_OPTIONS } from './local-options.ts'
 
-type ValidateInvocation = Invocation<
-  'fixtures' | 'settings' | 'scenarios' | 'endpoints' | 'base' | 'json' | 'noColor'
->
+type ValidateInvocation = Invocation<typeof VALIDATE_OPTIONS>
 
 /** A file and all its issues. */
 interface Verdict {

@@ -5,13 +5,20 @@ import { counted } from '../core/words.ts'
 import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { type Line, styled } from './line.ts'
+import { failing, freeTexts, SHARED } from './options.ts'
 import { show } from './print.ts'
 
 export const conductCommands = [
   command({
     name: 'conduct',
     description: 'Judge how the clients have behaved: waits, retries, keys, pages, polls, connections',
-    options: [...CLIENT_OPTIONS, 'failOn', 'retries', 'except', 'since'],
+    options: {
+      ...CLIENT_OPTIONS,
+      failOn: failing('there is a finding'),
+      retries: SHARED.retries,
+      except: freeTexts('code', 'verdict that does not count; may be repeated'),
+      since: SHARED.since,
+    },
     route: 'GET /conduct',
     run: async (invocation) => {
       const { failOn, ...options } = invocation.options

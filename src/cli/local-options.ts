@@ -1,0 +1,61 @@
+import { optional, toggle } from '../emulator/option.ts'
+import { failing, freeText, kinds, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+
+const { port, host, data, fixtures, settings, scenarios, endpoints } = START_OPTIONS
+
+export const EXEC_OPTIONS = {
+  ...START_OPTIONS,
+  port: {
+    ...port,
+    description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
+    default: 0,
+  },
+  data: {
+    ...data,
+    description: 'directory of the state; without it everything stays in memory and no file is written',
+    shown: 'none',
+  },
+  ephemeral: { ...START_OPTIONS.ephemeral, description: 'keep everything in memory, even with --data' },
+  logLevel: { ...START_OPTIONS.logLevel, default: 'warn' as const },
+  logRequests: { ...START_OPTIONS.logRequests, shown: 'off' },
+  quiet: {
+    ...START_OPTIONS.quiet,
+    description: 'only warnings and errors in the log, which is the default of exec',
+  },
+  json: {
+    ...PRINT_OPTIONS.json,
+    description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command',
+  },
+  coverage: freeText(
+    'file',
+    'file of the points of the contract that clients have met; the points of earlier runs in it are kept',
+  ),
+  conduct: failing('a client has a finding'),
+  recordFailures: freeText(
+    'directory',
+    'if the command fails, directory for a recording of each sandbox that had requests; it is created',
+  ),
+  requireRequests: toggle('exit with 1 if no request came to the emulator'),
+  keep: toggle('keep the emulator after the command, for a look at its dashboard, until Ctrl-C'),
+}
+
+export const INIT_OPTIONS = {
+  vitest: toggle('a test for Vitest; without this flag and --playwright, package.json decides'),
+  playwright: toggle('a test for Playwright'),
+  endpointExamples: {
+    ...toggle('examples of endpoints of your own: chat with a streamed answer, messages, search, files'),
+    flag: 'endpoints',
+    variable: 'init-endpoints',
+  },
+  dryRun: toggle('list the files, and write none'),
+  yes: toggle('write without a question'),
+  ...PRINT_OPTIONS,
+}
+
+export const VALIDATE_OPTIONS = {
+  ...{ fixtures, settings, scenarios, endpoints },
+  base: optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
+  ...PRINT_OPTIONS,
+}
+
+export const DOCTOR_OPTIONS = { port, host, data, ...PRINT_OPTIONS }
