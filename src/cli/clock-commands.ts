@@ -8,6 +8,7 @@ import { EVENT_TYPES } from '../server/control/event-types.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { advanceLines, eventLine, happened, nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import {
+  described,
   freeText,
   kinds,
   numberArgument,
@@ -26,7 +27,7 @@ const ADVANCE_OPTIONS = {
   to: optional(instant, 'none', 'virtual instant to advance to'),
   steps: optional(kinds.count, 'none', 'number of events to advance over'),
   untilBatch: freeText('id', 'batch to advance for, until it is terminal'),
-  status: { ...SHARED.status, description: 'status of the batch to advance to, instead of its end' },
+  status: described(SHARED.status, 'status of the batch to advance to, instead of its end'),
   items: optional(kinds.count, 'none', 'finished items of the batch to advance to, instead of its end'),
   maxEvents: optional(
     kinds.count,

@@ -54,8 +54,6 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   completion: async () => (await import('./completion.ts')).completionCommands(allCommands),
 }
 
-const _FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
-
 /** Every command, in the order of the help. */
 export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()

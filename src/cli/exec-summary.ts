@@ -10,13 +10,13 @@ import { replayCommand, scriptsOf } from '../core/record/replay-command.ts'
 import { counted } from '../core/words.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
 import type { Logger } from '../emulator/options.ts'
-import { type CoverageReport, percentOf } from '../server/control/coverage/report.ts'
+import { type CoverageReport, coverageOf, percentOf } from '../server/control/coverage/report.ts'
 import { isFailure } from '../terminal/request-line.ts'
-import { type OperationCount, REQUEST_OUTCOMES, type SandboxFinding, type Tally } from '../terminal/tally.ts'
+import { REQUEST_OUTCOMES, type Tally } from '../terminal/tally.ts'
 import { requireWritable, writeRecording } from '../terminal/text-file.ts'
 
-/** The summary of a run; `exec --json` prints it as one line. */
-export interface Summary {
+/** What is known of a run besides its counts. */
+interface Run {
   readonly command: readonly string[]
   readonly exit_code: number
   /** The signal that killed the command; null when it exited with a code. */
@@ -24,48 +24,35 @@ export interface Summary {
   /** Real milliseconds that the command took. */
   readonly duration_ms: number
   readonly base_url: string
-  readonly requests: number
-  readonly operations: readonly OperationCount[]
-  readonly faults: Tally['faults']
-  /** The assumptions that the header X-Emulator-Assumed names, the most used ones first. */
-  readonly assumptions: readonly { readonly id: string; readonly used: number; readonly open: string }[]
-  /** How the clients have behaved, in all sandboxes. */
-  readonly conduct: { readonly findings: readonly SandboxFinding[]; readonly omitted: number }
   /** Of a command that failed: the last refused requests of the sandboxes that still exist, with their reasons. */
   readonly refusals?: readonly ExplainedRequest[]
   /** With `--record-failures`, of a command that failed: the files that `replay` repeats. */
   readonly recordings?: readonly string[]
   /** Those of them that contain scripts, which `replay` runs only with `--run-scripts`. */
   readonly scripted?: readonly string[]
-  /** With `--coverage`: the points of the contract that this run and the earlier ones in the file have met. */
-  readonly coverage?: Omit<CoverageReport, 'object' | 'data'>
 }
 
-/** What is known of a run besides its counts. */
-export type Run = Omit<Summary, 'requests' | 'operations' | 'faults' | 'assumptions' | 'conduct' | 'coverage'>
+/** The summary of a run; `exec --json` prints it as one line. */
+export type Summary = ReturnType<typeof summaryOf>
 
-export function summaryOf(
-  run: Run,
-  { operations, faults, assumed, findings, omitted }: Tally,
-  { items }: AssumptionCatalog,
-  covered?: CoverageReport,
-): Summary {
+/** @param covered with `--coverage`: the points that this run and the earlier ones in the file have met */
+export function summaryOf(run: Run, tally: Tally, { items }: AssumptionCatalog, covered?: CoverageReport) {
+  const { operations, faults, findings, omitted } = tally
+  const { object: _, data: __, ...coverage } = covered ?? coverageOf([])
   return {
     ...run,
     requests: operations.reduce((sum, { total }) => sum + total, 0),
     operations,
     faults,
-    assumptions: assumed.flatMap(([id, used]) => {
+    /** The assumptions that the header X-Emulator-Assumed names, the most used ones first. */
+    assumptions: tally.assumed.flatMap(([id, used]) => {
       const item = items.get(id)
       return item?.reportedIn === 'response' ? [{ id, used, open: item.open }] : []
     }),
+    /** How the clients have behaved, in all sandboxes. */
     conduct: { findings, omitted },
-    ...(covered && { coverage: countsOf(covered) }),
+    ...(covered && { coverage }),
   }
-}
-
-function countsOf({ object: _, data: __, ...counts }: CoverageReport): NonNullable<Summary['coverage']> {
-  return counts
 }
 
 /** Maximum number of refused requests in a report; a workflow of GitHub shows as many annotations for a step. */

@@ -1,31 +1,27 @@
 import { optional, toggle } from '../emulator/option.ts'
-import { failing, freeText, kinds, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { described, failing, freeText, kinds, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
 
 const { port, host, data, fixtures, settings, scenarios, endpoints } = START_OPTIONS
 
 export const EXEC_OPTIONS = {
   ...START_OPTIONS,
   port: {
-    ...port,
-    description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
+    ...described(port, 'TCP port; 0 chooses a free port, which the command finds in its variables'),
     default: 0,
   },
-  data: {
-    ...data,
-    description: 'directory of the state; without it everything stays in memory and no file is written',
-    shown: 'none',
-  },
-  ephemeral: { ...START_OPTIONS.ephemeral, description: 'keep everything in memory, even with --data' },
+  data: described(
+    data,
+    'directory of the state; without it everything stays in memory and no file is written',
+    'none',
+  ),
+  ephemeral: described(START_OPTIONS.ephemeral, 'keep everything in memory, even with --data'),
   logLevel: { ...START_OPTIONS.logLevel, default: 'warn' as const },
   logRequests: { ...START_OPTIONS.logRequests, shown: 'off' },
-  quiet: {
-    ...START_OPTIONS.quiet,
-    description: 'only warnings and errors in the log, which is the default of exec',
-  },
-  json: {
-    ...PRINT_OPTIONS.json,
-    description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command',
-  },
+  quiet: described(START_OPTIONS.quiet, 'only warnings and errors in the log, which is the default of exec'),
+  json: described(
+    PRINT_OPTIONS.json,
+    'at the end, a summary as one line of JSON on stderr; stdout is for the command',
+  ),
   coverage: freeText(
     'file',
     'file of the points of the contract that clients have met; the points of earlier runs in it are kept',

@@ -8,7 +8,7 @@ import { CommandFailed, type Invocation } from '../terminal/command.ts'
 import { type ControlAddress, emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
 import { fixturesFailure, requireJsonFile, settingsFailure } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import { kinds, type OptionValues, SHARED, START_OPTIONS } from '../terminal/options.ts'
+import { described, kinds, type OptionValues, SHARED, START_OPTIONS } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 
 // The defaults come from the start of the emulator, which a client cannot see.
@@ -16,14 +16,14 @@ const shown = 'as the emulator was started'
 const { fixtures, seed, clock, rate, skipOnPoll, settings, scenario } = START_OPTIONS
 
 const CREATE_OPTIONS = {
-  sandbox: { ...SHARED.sandbox, description: 'sandbox whose snapshot --from-snapshot names' },
+  sandbox: described(SHARED.sandbox, 'sandbox whose snapshot --from-snapshot names'),
   fixtures: { ...fixtures, shown },
   seed: { ...seed, shown },
   clock: { ...clock, shown },
   rate: { ...rate, shown },
   skipOnPoll: { ...skipOnPoll, shown },
   settings: { ...settings, shown },
-  scenario: { ...scenario, description: 'scenario that is started on it' },
+  scenario: described(scenario, 'scenario that is started on it'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   fromSnapshot: optional(
     kinds.sandboxName,

@@ -46,17 +46,8 @@ interface Verdict {
   readonly traffic?: TrafficReport
 }
 
-/** The options of the start that the files are checked for. */
-interface Under {
-  readonly fixtures: string
-  readonly settings: JsonObject
-  /** Directory of the scenarios. */
-  readonly scenarios: string
-  /** Directory of the endpoints. */
-  readonly endpoints: string
-  /** Base URL of the exchanges in a HAR file. */
-  readonly base: string | undefined
-}
+/** The options of the start that the files are checked for, with the settings themselves. */
+type Under = Omit<ValidateInvocation['options'], 'settings'> & { readonly settings: JsonObject }
 
 /** `validate`: checks files by starting a sandbox with each, exactly as `start` would. */
 export async function validate(invocation: ValidateInvocation): Promise<number> {

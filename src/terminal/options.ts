@@ -72,6 +72,15 @@ export function freeTexts(placeholder: string, description: string) {
   return listOption(textOption(placeholder), { description })
 }
 
+/** The option with another description, and another default in the help. */
+export function described<O extends Option<unknown>>(
+  option: O,
+  description: string,
+  shown = option.shown,
+): O {
+  return { ...option, description, shown }
+}
+
 /** The options of a command by their names, in the order of its help. */
 export type Options = Readonly<Record<string, Option<unknown>>>
 

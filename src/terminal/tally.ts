@@ -11,20 +11,6 @@ import type { Change } from '../core/state/commit.ts'
 export const REQUEST_OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
 type Outcome = (typeof REQUEST_OUTCOMES)[number]
 
-/** The outcomes of the requests to one operation. */
-export interface OperationCount {
-  /** Null for requests that match no operation. */
-  readonly operation: string | null
-  readonly total: number
-  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>
-}
-
-/** How often the fault rules with one id fired, in all sandboxes; 0: a fault that never fired proves nothing. */
-interface FaultCount {
-  readonly id: string
-  readonly fired: number
-}
-
 /** A finding with the sandbox of its requests. */
 export interface SandboxFinding extends Finding {
   readonly sandbox: string
@@ -60,17 +46,17 @@ export class Tally {
     })
   }
 
-  /** In the order in which operations were first called. */
-  get operations(): OperationCount[] {
+  /** In the order in which operations were first called; null for requests that match no operation. */
+  get operations() {
     return [...this.#operations].map(([operation, outcomes]) => ({
       operation,
       total: [...outcomes.values()].reduce((sum, n) => sum + n, 0),
-      outcomes: Object.fromEntries(outcomes),
+      outcomes: Object.fromEntries(outcomes) as Readonly<Partial<Record<Outcome, number>>>,
     }))
   }
 
-  /** In the order in which they were armed. */
-  get faults(): readonly FaultCount[] {
+  /** How often the fault rules with one id fired, in all sandboxes, in the order in which they were armed. */
+  get faults() {
     return [...this.#faults].map(([id, fired]) => ({ id, fired }))
   }
 

@@ -1,6 +1,6 @@
 import { SECOND } from '../core/time/instant.ts'
 import { choiceOption, option, optional, toggle } from '../emulator/option.ts'
-import { freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from '../terminal/options.ts'
+import { described, freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from '../terminal/options.ts'
 
 /** The options of `certify`. They stand apart from its code, which is loaded when it runs. */
 export const CERTIFY_OPTIONS = {
@@ -13,15 +13,8 @@ export const CERTIFY_OPTIONS = {
   run: SHARED.run,
   skipFrom: freeText('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
   junit: SHARED.junit,
-  timeout: {
-    ...SHARED.timeout,
-    description: 'real time for each case; a client that takes longer is ended',
-    shown: '10s',
-  },
-  json: {
-    ...PRINT_OPTIONS.json,
-    description: 'the whole report as one line of JSON on stdout instead of text',
-  },
+  timeout: described(SHARED.timeout, 'real time for each case; a client that takes longer is ended', '10s'),
+  json: described(PRINT_OPTIONS.json, 'the whole report as one line of JSON on stdout instead of text'),
 }
 
 const { fixtures, settings, seed, clock, rate, skipOnPoll, auth, limits, strict } = START_OPTIONS
@@ -31,7 +24,7 @@ const { scenarios, scenario, endpoints } = START_OPTIONS
 export const HUNTED_OPTIONS = {
   fixtures,
   settings,
-  seed: { ...seed, description: 'seed of the data, and of the order of the sequences of two faults' },
+  seed: described(seed, 'seed of the data, and of the order of the sequences of two faults'),
   ...{ clock, rate, skipOnPoll, auth, limits, strict, scenarios, scenario, endpoints },
 }
 
@@ -40,22 +33,16 @@ export const HUNT_OPTIONS = {
     shown: '5m',
     description: 'real time after which no further run begins',
   }),
-  run: { ...SHARED.run, description: 'only faults with this name; * is any run of characters' },
-  timeout: {
-    ...SHARED.timeout,
-    description: 'real time for one run, after which the command hangs',
-    shown: 'five times as long as without faults, at least 10s',
-  },
+  run: described(SHARED.run, 'only faults with this name; * is any run of characters'),
+  timeout: described(
+    SHARED.timeout,
+    'real time for one run, after which the command hangs',
+    'five times as long as without faults, at least 10s',
+  ),
   findings: freeText('directory', 'directory for a fault rule, a test and a recording of each finding'),
-  junit: {
-    ...SHARED.junit,
-    description: 'JUnit XML that the command writes: its failures count, not the output',
-  },
+  junit: described(SHARED.junit, 'JUnit XML that the command writes: its failures count, not the output'),
   ...HUNTED_OPTIONS,
-  json: {
-    ...PRINT_OPTIONS.json,
-    description: 'the findings as one line of JSON on stdout instead of text',
-  },
+  json: described(PRINT_OPTIONS.json, 'the findings as one line of JSON on stdout instead of text'),
   noColor: PRINT_OPTIONS.noColor,
 }
 
@@ -74,8 +61,8 @@ export const REPLAY_OPTIONS = {
 export const MCP_OPTIONS = {
   url: SHARED.url,
   controlToken: START_OPTIONS.controlToken,
-  sandbox: { ...SHARED.sandbox, description: 'sandbox of tools that name none' },
+  sandbox: described(SHARED.sandbox, 'sandbox of tools that name none'),
   readOnly: toggle('offer only the tools that change nothing'),
-  json: { ...PRINT_OPTIONS.json, description: 'an error of the command as one line of JSON on stderr' },
+  json: described(PRINT_OPTIONS.json, 'an error of the command as one line of JSON on stderr'),
   noColor: PRINT_OPTIONS.noColor,
 }
