@@ -59,11 +59,6 @@ export const clockCommands = [
       return show(invocation, result, advanceLines(result, options))
     },
   }),
-  call('clock freeze', 'PATCH /clock', {
-    description: 'Stop the virtual clock: time passes only when it is advanced',
-    body: () => ({ rate: 0 }),
-    lines: clockLines,
-  }),
   call('clock rate', 'PATCH /clock', {
     description: 'Choose how fast the virtual clock runs',
     args: { '<rate>': 'virtual seconds per real second; 0 freezes the clock' },

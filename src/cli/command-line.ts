@@ -17,6 +17,7 @@ import {
   flagOf,
   givenOptions,
   resolveOptions,
+  SHARED,
   START_OPTIONS,
   shownDefault,
   UsageError,
@@ -25,6 +26,7 @@ import {
   variableOf,
 } from '../terminal/options.ts'
 import { rendered } from '../terminal/print.ts'
+import { EXEC_OPTIONS } from './local-options.ts'
 
 const NAME = 'workspace-emulator'
 
@@ -58,6 +60,9 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
 export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
 }
+
+/** The options whose variables are known without the other commands: those of containers, and of programs that `exec` runs. */
+const USUAL = { ...EXEC_OPTIONS, ...SHARED }
 
 async function allOptions() {
   return (await allCommands()).map(({ options }) => options)
@@ -115,7 +120,7 @@ export async function run(given: readonly string[], env: Environment, streams: S
   const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const { noColor } = resolveOptions({ noColor: START_OPTIONS.noColor }, flags, env)
-    const unknown = await unknownVariables(env, declaration.options, allOptions)
+    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, allOptions)
     code = await declaration.run({
       args: command.args,
       afterDashes: argv.slice(dashes + 1),

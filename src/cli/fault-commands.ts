@@ -75,7 +75,11 @@ export const faultCommands = [
     args: { '[delay]': 'such as 300ms, 300-800ms or 2s, at most 60s; or off' },
     run: async (ask, invocation) => {
       const [text] = invocation.args
-      const wanted = text === undefined || text === 'off' ? null : latencyIn(text)
+      const wanted = text === undefined || text === 'off' ? null : latencyOf(text)
+      if (wanted === undefined)
+        throw new UsageError([
+          `"${text}" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s, or off.`,
+        ])
       const { data } = await ask('GET /faults')
       const present = data.find(({ id }) => id === LATENCY)
       if (text !== undefined && present) await ask('DELETE /faults/{id}', { params: { id: LATENCY } })
@@ -225,14 +229,6 @@ function actionText(action: object): string {
   return Object.entries(action)
     .map(([name, parameters]) => `${name} ${textOf(parameters)}`)
     .join(', ')
-}
-
-function latencyIn(text: string): Latency {
-  const latency = latencyOf(text)
-  if (latency !== undefined) return latency
-  throw new UsageError([
-    `"${text}" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s, or off.`,
-  ])
 }
 
 /** The delay in the actions of {@link latencyRule}. */

@@ -17,7 +17,6 @@ const CLIENTS: Readonly<
   call: { argv: ['GET', '/clock'] },
   clock: {},
   'clock advance': { argv: ['1h'] },
-  'clock freeze': {},
   'clock rate': { argv: ['60'] },
   reset: {},
   requests: {},
