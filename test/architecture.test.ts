@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_909,
-  cli: 3_279,
+  cli: 3_247,
   client: 1_906,
   core: 19_179,
   dashboard: 8_572,
@@ -159,9 +159,9 @@ const LINES: Readonly<Record<string, number>> = {
   'server/http': 4_261,
   service: 8_491,
   src: 716,
-  terminal: 2_107,
+  terminal: 2_102,
   testing: 1_118,
-  tools: 2_989,
+  tools: 2_976,
   'tools/certify': 924,
 }
 
