@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_909,
-  cli: 3_247,
+  cli: 3_254,
   client: 1_906,
   core: 19_179,
   dashboard: 8_572,
