@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_909,
-  cli: 3_254,
+  cli: 3_229,
   client: 1_906,
   core: 19_179,
   dashboard: 8_572,
@@ -159,9 +159,9 @@ const LINES: Readonly<Record<string, number>> = {
   'server/http': 4_261,
   service: 8_491,
   src: 716,
-  terminal: 2_102,
+  terminal: 2_095,
   testing: 1_118,
-  tools: 2_976,
+  tools: 2_975,
   'tools/certify': 924,
 }
 

@@ -29,17 +29,9 @@ const ADVANCE_OPTIONS = {
   untilBatch: freeText('id', 'batch to advance for, until it is terminal'),
   status: described(SHARED.status, 'status of the batch to advance to, instead of its end'),
   items: optional(kinds.count, 'none', 'finished items of the batch to advance to, instead of its end'),
-  maxEvents: optional(
-    kinds.count,
-    'none',
-    'stop after this many events, whether or not the target is reached',
-  ),
+  maxEvents: optional(kinds.count, 'none', 'stop after this many events, even before the target'),
   all: toggle('list each event on its own line, repeated ones too'),
-  only: optional(
-    choiceOption('topic', TOPICS),
-    'all',
-    'list only the events of batches, webhooks or automations',
-  ),
+  only: optional(choiceOption('topic', TOPICS), 'all', 'events of batches, webhooks or automations only'),
   stable: SHARED.stable,
 }
 

@@ -9,28 +9,15 @@ export const EXEC_OPTIONS = {
     ...described(port, 'TCP port; 0 chooses a free port, which the command finds in its variables'),
     default: 0,
   },
-  data: described(
-    data,
-    'directory of the state; without it everything stays in memory and no file is written',
-    'none',
-  ),
+  data: described(data, 'directory of the state; without it everything stays in memory', 'none'),
   ephemeral: described(START_OPTIONS.ephemeral, 'keep everything in memory, even with --data'),
   logLevel: { ...START_OPTIONS.logLevel, default: 'warn' as const },
   logRequests: { ...START_OPTIONS.logRequests, shown: 'off' },
   quiet: described(START_OPTIONS.quiet, 'only warnings and errors in the log, which is the default of exec'),
-  json: described(
-    PRINT_OPTIONS.json,
-    'at the end, a summary as one line of JSON on stderr; stdout is for the command',
-  ),
-  coverage: freeText(
-    'file',
-    'file of the points of the contract that clients have met; the points of earlier runs in it are kept',
-  ),
+  json: described(PRINT_OPTIONS.json, 'at the end, a summary as one line of JSON on stderr'),
+  coverage: freeText('file', 'file of the points of the contract that clients have met; earlier ones stay'),
   conduct: failing('a client has a finding'),
-  recordFailures: freeText(
-    'directory',
-    'if the command fails, directory for a recording of each sandbox that had requests; it is created',
-  ),
+  recordFailures: freeText('directory', 'directory for recordings of used sandboxes, if the command fails'),
   requireRequests: toggle('exit with 1 if no request came to the emulator'),
   keep: toggle('keep the emulator after the command, for a look at its dashboard, until Ctrl-C'),
 }

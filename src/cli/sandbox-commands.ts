@@ -25,11 +25,7 @@ const CREATE_OPTIONS = {
   settings: { ...settings, shown },
   scenario: described(scenario, 'scenario that is started on it'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
-  fromSnapshot: optional(
-    kinds.sandboxName,
-    'none',
-    'snapshot to start from, of the sandbox that --sandbox names',
-  ),
+  fromSnapshot: optional(kinds.sandboxName, 'none', 'snapshot of --sandbox to start from'),
 }
 
 export const sandboxCommands = [

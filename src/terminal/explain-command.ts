@@ -121,7 +121,8 @@ export function bodyLines({ headers, body, body_bytes }: NonNullable<RequestTrac
   const about = type ? `${body_bytes} bytes of ${type}` : `${body_bytes} bytes`
   if (body === null) return body_bytes === 0 ? [] : [`${about}, not kept any more`]
   const shown = body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}…` : body
-  return [about, ...shown.trimEnd().split('\n')]
+  // Unwrapped, one line of JSON fills the screen.
+  return [about, ...(shown.trimEnd().match(/.{1,100}/gu) ?? [])]
 }
 
 function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {

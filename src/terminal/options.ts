@@ -108,18 +108,11 @@ export const START_OPTIONS = {
 /** The options that several commands have besides those of `start`; an option of one command stands with it. */
 export const SHARED = {
   url: option(emulatorUrl, 'http://127.0.0.1:4010', { description: 'address of the emulator' }),
-  sandbox: optional(
-    sandboxName,
-    'default',
-    'sandbox that the command is about; it is created when it is first named',
-  ),
+  sandbox: optional(sandboxName, 'default', 'sandbox of the command; it is created when first named'),
   timeout: option(duration, 30 * SECOND, { shown: '30s', description: 'how long to wait' }),
   status: freeText('status', 'only requests with this status, such as 429, or of this class, such as 4xx'),
   operation: freeText('name', 'only requests of an operation: pages.create'),
-  since: freeText(
-    'instant|id',
-    'only requests from this virtual instant on, or after the request with this id',
-  ),
+  since: freeText('instant|id', 'only requests from this virtual instant on, or after this request'),
   stable: toggle('without real-time fields, so that equal runs print equal text'),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),
   follow: toggle('continue with new entries as they come; with --json one object on each line'),

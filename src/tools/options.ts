@@ -6,8 +6,7 @@ import { described, freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from
 export const CERTIFY_OPTIONS = {
   adapter: toggle('the command is an adapter: it gets commands as JSON on stdin (level B)'),
   clients: option(kinds.count, 1, {
-    description:
-      'run this many copies of the command in one sandbox, under one limit, and report their attempts',
+    description: 'copies of the command that run in one sandbox, under one limit; reports their attempts',
   }),
   retries: SHARED.retries,
   run: SHARED.run,
