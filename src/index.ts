@@ -251,6 +251,7 @@ export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './emulator/options.ts'
 export * from './endpoints/define.ts'
 export type { CoveredPoint } from './server/control/coverage/report.ts'
+export type { EventType } from './server/control/event-types.ts'
 export type { RequestEntry } from './server/control/request-entry.ts'
 export type { Removed } from './server/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './server/control/routes/about.ts'
@@ -258,7 +259,7 @@ export type { AssumptionView, SettingsView } from './server/control/routes/assum
 export type { ClockChange, ClockView, LatestAdvance } from './server/control/routes/clock.ts'
 export type { ConductOptions } from './server/control/routes/conduct.ts'
 export type { EndpointView } from './server/control/routes/endpoints.ts'
-export type { EventType, SandboxEvent } from './server/control/routes/events.ts'
+export type { SandboxEvent } from './server/control/routes/events.ts'
 export type {
   FaultView,
   PresetView,

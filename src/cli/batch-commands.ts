@@ -1,5 +1,6 @@
 import type { BatchView } from '../index.ts'
 import { call } from '../terminal/call-command.ts'
+import { linesOf } from '../terminal/print.ts'
 
 const ID = { '<id>': 'id of the batch' }
 
@@ -46,7 +47,13 @@ export const batchCommands = [
   call('batch results', 'GET /batches/{id}/results', {
     description: 'List the results of a batch; before it is terminal, as its plan predicts',
     args: ID,
-    columns: ['custom_id', 'status', 'finished', 'output', 'error'],
+    lines: (page, { id }) => {
+      const { data, has_more } = page as { readonly data: readonly object[]; readonly has_more: boolean }
+      const next = `workspace-emulator call GET "batches/${id}/results?offset=${data.length}"`
+      const lines = linesOf(page, ['custom_id', 'status', 'finished', 'output', 'error'])
+      // A page ends early when its results take long to make.
+      return has_more ? [...lines, `There are more: ${next}`] : lines
+    },
   }),
 ]
 

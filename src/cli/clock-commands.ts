@@ -1,10 +1,21 @@
-import { isAbout, type Topic } from '../client/advance-summary.ts'
+import { isAbout, TOPICS, type Topic } from '../client/advance-summary.ts'
 import { advanceToTarget, type TargetOf } from '../client/clock.ts'
 import { parseDuration } from '../core/time/instant.ts'
 import type { AdvanceResult } from '../core/time/scheduler.ts'
+import { choiceOption, listOption, optional, toggle } from '../emulator/option.ts'
+import { instant } from '../emulator/options.ts'
+import { EVENT_TYPES } from '../server/control/event-types.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { advanceLines, eventLine, happened, nextEvent, speedOf } from '../terminal/clock-lines.ts'
-import { numberArgument, type OptionValues, UsageError } from '../terminal/options.ts'
+import {
+  described,
+  freeText,
+  kinds,
+  numberArgument,
+  type OptionValues,
+  SHARED,
+  UsageError,
+} from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
 type ClockView = Parameters<typeof speedOf>[0]
@@ -12,14 +23,25 @@ type ClockView = Parameters<typeof speedOf>[0]
 /** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>
 
+const ADVANCE_OPTIONS = {
+  to: optional(instant, 'none', 'virtual instant to advance to'),
+  steps: optional(kinds.count, 'none', 'number of events to advance over'),
+  untilBatch: freeText('id', 'batch to advance for, until it is terminal'),
+  status: described(SHARED.status, 'status of the batch to advance to, instead of its end'),
+  items: optional(kinds.count, 'none', 'finished items of the batch to advance to, instead of its end'),
+  maxEvents: optional(kinds.count, 'none', 'stop after this many events, even before the target'),
+  all: toggle('list each event on its own line, repeated ones too'),
+  only: optional(choiceOption('topic', TOPICS), 'all', 'events of batches, webhooks or automations only'),
+  stable: SHARED.stable,
+}
+
 export const clockCommands = [
   call('clock', 'GET /clock', { description: 'Show the virtual clock', lines: clockLines }),
   sandboxCommand('clock advance', {
     description:
       'Advance the virtual clock by a duration, or to the target of --to, --steps or --until-batch; all due events run',
     args: { '[duration]': 'such as 90s, 10m, 24h, 29d or PT24H' },
-    options: ['to', 'steps', 'untilBatch', 'status', 'items', 'maxEvents', 'all', 'only', 'stable'],
-    help: { status: { description: 'status of the batch to advance to, instead of its end' } },
+    options: ADVANCE_OPTIONS,
     run: async (ask, invocation) => {
       const { args, options } = invocation
       const target = { ...targetOf(args[0], options), max_events: options.maxEvents }
@@ -28,11 +50,6 @@ export const clockCommands = [
       const result = selected(await advanceToTarget(advance, target), options.only)
       return show(invocation, result, advanceLines(result, options))
     },
-  }),
-  call('clock freeze', 'PATCH /clock', {
-    description: 'Stop the virtual clock: time passes only when it is advanced',
-    body: () => ({ rate: 0 }),
-    lines: clockLines,
   }),
   call('clock rate', 'PATCH /clock', {
     description: 'Choose how fast the virtual clock runs',
@@ -43,7 +60,12 @@ export const clockCommands = [
   sandboxCommand('events', {
     description:
       'List the future events of the virtual clock; with --follow print events as they happen until Ctrl-C',
-    options: ['follow', 'type'],
+    options: {
+      follow: SHARED.follow,
+      type: listOption(choiceOption('type', EVENT_TYPES), {
+        description: `only events of this type: ${EVENT_TYPES.join(', ')}; may be repeated`,
+      }),
+    },
     run: async (ask, invocation) => {
       const { options } = invocation
       if (options.follow) {
@@ -65,7 +87,7 @@ function clockLines(clock: ClockView): string[] {
   return frozen === null ? lines : [...lines, frozen]
 }
 
-type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
+type Targets = Omit<OptionValues<typeof ADVANCE_OPTIONS>, 'maxEvents' | 'all' | 'only' | 'stable'>
 
 /** The body of the request. The emulator checks the values. Throws {@link UsageError} unless exactly one target is given. */
 function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {

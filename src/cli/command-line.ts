@@ -16,15 +16,17 @@ import {
   type Flags,
   flagOf,
   givenOptions,
-  type OptionName,
-  optionOf,
   resolveOptions,
+  SHARED,
+  START_OPTIONS,
   shownDefault,
   UsageError,
+  unknownVariables,
   usageOf,
   variableOf,
 } from '../terminal/options.ts'
 import { rendered } from '../terminal/print.ts'
+import { EXEC_OPTIONS } from './local-options.ts'
 
 const NAME = 'workspace-emulator'
 
@@ -54,11 +56,16 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   completion: async () => (await import('./completion.ts')).completionCommands(allCommands),
 }
 
-const _FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
-
 /** Every command, in the order of the help. */
 export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
+}
+
+/** The options whose variables are known without the other commands: those of containers, and of programs that `exec` runs. */
+const USUAL = { ...EXEC_OPTIONS, ...SHARED }
+
+async function allOptions() {
+  return (await allCommands()).map(({ options }) => options)
 }
 
 // The first word selects the commands. Without one the default command runs; the help lists all commands.
@@ -92,9 +99,10 @@ function asksForHelp(argv: readonly string[]): boolean {
 
 // Most commands have `--url`. The example is a flag that the command itself has.
 function footerOf({ options }: Declaration, width: number): string {
-  const example = options.find((name) => name === 'url') ?? options[0]
+  const all = Object.entries(options)
+  const example = all.find(([name]) => name === 'url') ?? all[0]
   if (example === undefined) return ''
-  const names = `${flagOf(example)} has ${variableOf(example)}`
+  const names = `${flagOf(...example)} has ${variableOf(...example)}`
   const text = `Every flag has an environment variable: ${names}. The flag overrides it.`
   return `\n${rendered(text, { colours: false, width })}`
 }
@@ -111,11 +119,12 @@ export async function run(given: readonly string[], env: Environment, streams: S
   let code = OK
   const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
-    const { noColor } = resolveOptions(['noColor'], flags, env)
+    const { noColor } = resolveOptions({ noColor: START_OPTIONS.noColor }, flags, env)
+    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, allOptions)
     code = await declaration.run({
       args: command.args,
       afterDashes: argv.slice(dashes + 1),
-      options: resolveOptions(declaration.options, flags, env),
+      options: resolveOptions(declaration.options, flags, env, unknown),
       given: givenOptions(declaration.options, flags, env),
       typed: new Set(flags.keys()),
       env,
@@ -188,7 +197,7 @@ function addCommand(program: Command, declaration: Declaration, width: number, a
     .action(() => act(declaration, command))
   if (usage !== undefined) command.usage(usage)
   for (const [argument, meaning] of Object.entries(args)) command.argument(argument, meaning)
-  for (const option of options) command.addOption(commanderOption(option, declaration))
+  for (const each of Object.entries(options)) command.addOption(commanderOption(...each))
 }
 
 function withHelp(command: Command): Command {
@@ -198,30 +207,29 @@ function withHelp(command: Command): Command {
     .exitOverride((error) => misuse(error, command))
 }
 
-function commanderOption(name: OptionName, { help = {} }: Declaration): Option {
-  const { kind, ...option } = optionOf(name)
-  const { description = option.description, shown = shownDefault(name) } = help[name] ?? {}
-  if (kind === 'switch') return new Option(usageOf(name), description)
-  const declared = new Option(usageOf(name), `${description} (default: ${shown})`)
+function commanderOption(name: string, option: Declaration['options'][string]): Option {
+  const usage = usageOf(name, option)
+  if (option.kind === 'switch') return new Option(usage, option.description)
+  const declared = new Option(usage, `${option.description} (default: ${shownDefault(option)})`)
   // Texts are only collected here; they are parsed together with those of the environment.
   return declared.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
 }
 
 function flagsOf(command: Command, { options }: Declaration): Flags {
   return new Map(
-    options.flatMap((name) => {
-      const given = givenTo(command, name)
+    Object.entries(options).flatMap(([name, option]) => {
+      const given = givenTo(command, flagOf(name, option))
       return given === undefined ? [] : [[name, given]]
     }),
   )
 }
 
 // `clock --json advance 1h` gives the flag to `clock`, which shares it with `advance`.
-function givenTo(command: Command, name: OptionName): readonly string[] | undefined {
-  const option = command.options.find(({ long }) => long === flagOf(name))
+function givenTo(command: Command, flag: string): readonly string[] | undefined {
+  const option = command.options.find(({ long }) => long === flag)
   const attribute = option?.attributeName() ?? ''
   if (command.getOptionValueSource(attribute) !== 'cli')
-    return command.parent ? givenTo(command.parent, name) : undefined
+    return command.parent ? givenTo(command.parent, flag) : undefined
   const value: unknown = command.getOptionValue(attribute)
   return Array.isArray(value) ? value : ['true']
 }
@@ -230,10 +238,8 @@ function givenTo(command: Command, name: OptionName): readonly string[] | undefi
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
   const help = `Run "${pathOf(command)} --help" for its ${command.commands.length > 0 ? 'commands' : 'arguments'} and flags.`
-  const missing = command.registeredArguments.find((each) =>
-    error.message.endsWith(`argument '${each.name()}'`),
-  )
-  const meaning = missing === undefined ? '' : `: ${missing.description}`
+  const missing = command.registeredArguments[command.args.length]
+  const meaning = error.code === 'commander.missingArgument' && missing ? `: ${missing.description}` : ''
   throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help])
 }
 

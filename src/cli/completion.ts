@@ -1,6 +1,6 @@
 import { type Command, CommandFailed, command, OK, SANDBOX_OPTIONS } from '../terminal/command.ts'
 import { type ControlAddress, controlOf } from '../terminal/control-client.ts'
-import { flagOf, OPTION_NAMES, optionOf, UsageError } from '../terminal/options.ts'
+import { flagOf, UsageError } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
 /** Scripts that ask this program for the words that fit, so that they never become out of date. */
@@ -68,11 +68,14 @@ async function wordsAfter(
   address: ControlAddress,
 ): Promise<string[]> {
   const last = before.at(-1) ?? ''
+  const flags = commands.flatMap(({ options }) => Object.entries(options))
+  const takesValue = (word: string | undefined) =>
+    flags.some(([name, option]) => option.kind !== 'switch' && flagOf(name, option) === word)
   if (takesValue(last)) return namesFor(last, address)
   const plain = before.filter((word, n) => !word.startsWith('-') && !takesValue(before[n - 1]))
   const named = (length: number) => commands.find(({ name }) => name === plain.slice(0, length).join(' '))
   const present = named(2) ?? named(1)
-  if (current.startsWith('-')) return (present?.options ?? []).map(flagOf)
+  if (current.startsWith('-')) return Object.entries(present?.options ?? {}).map((each) => flagOf(...each))
   const path = plain.map((word) => `${word} `).join('')
   const next = commands.filter(({ name }) => name.startsWith(path))
   const isComplete = present?.name === plain.join(' ')
@@ -93,8 +96,4 @@ async function namesFor(place: string, address: ControlAddress): Promise<string[
     if (error instanceof CommandFailed) return []
     throw error
   }
-}
-
-function takesValue(word: string | undefined): boolean {
-  return OPTION_NAMES.some((name) => flagOf(name) === word && optionOf(name).kind !== 'switch')
 }

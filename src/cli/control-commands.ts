@@ -5,18 +5,40 @@ import { isRunning, thisProcess } from '../adapters/storage/process-identity.ts'
 import { controlPath } from '../client/transport.ts'
 import { elapsedTime } from '../core/time/clock.ts'
 import { formatDuration } from '../core/time/instant.ts'
+import { choiceOption, option } from '../emulator/option.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import { CLIENT_OPTIONS, CommandFailed, command } from '../terminal/command.ts'
 import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from '../terminal/control-client.ts'
+import { described, SHARED, START_OPTIONS } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
+
+const ENV_OPTIONS = {
+  key: option(choiceOption('kind', ['user', 'service']), 'user', {
+    description: 'kind of the key in WORKSPACE_API_KEY: user or service',
+  }),
+  shell: option(
+    choiceOption('shell', ['bash', 'powershell', 'dotenv', 'github']),
+    process.platform === 'win32' ? 'powershell' : 'bash',
+    {
+      shown: 'bash; powershell on Windows',
+      description: 'form of the lines: bash, powershell, dotenv, or github for $GITHUB_ENV',
+    },
+  ),
+  fixtures: described(
+    START_OPTIONS.fixtures,
+    'fixtures that the sandbox was started with, which have its keys',
+  ),
+}
+
+export type EnvOptions = typeof ENV_OPTIONS
 
 /** The commands about a running emulator as a whole. */
 export const controlCommands = [
   command({
     name: 'wait',
     description: 'Wait until an emulator is ready: exit code 0, or 1 when the time is up',
-    options: [...CLIENT_OPTIONS, 'timeout'],
+    options: { ...CLIENT_OPTIONS, timeout: SHARED.timeout },
     run: async (invocation) => {
       const { url, timeout } = invocation.options
       await untilReady(invocation.options, timeout)
@@ -56,14 +78,13 @@ export const controlCommands = [
   sandboxCommand('env', {
     description:
       'Print the variables that clients of a running emulator read: eval "$(workspace-emulator env)"',
-    options: ['key', 'shell', 'fixtures'],
-    help: { fixtures: { description: 'fixtures that the sandbox was started with, which have its keys' } },
+    options: ENV_OPTIONS,
     run: async (ask, invocation) => (await import('./env.ts')).printEnvironment(ask, invocation),
   }),
   command({
     name: 'stop',
     description: 'End a running emulator: requests in flight finish, and the state is saved',
-    options: [...CLIENT_OPTIONS, 'timeout'],
+    options: { ...CLIENT_OPTIONS, timeout: SHARED.timeout },
     run: async (invocation) => {
       const { url, timeout } = invocation.options
       const { process: stopping } = await controlOf(invocation.options)('POST /shutdown')

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import * as z from 'zod'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { optional } from '../emulator/option.ts'
 import {
   type CoverageReport,
   coverageOf,
@@ -13,6 +14,7 @@ import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from '../terminal/comm
 import { controlOf } from '../terminal/control-client.ts'
 import { requireJsonFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
+import { kinds } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 import { writeText } from '../terminal/text-file.ts'
 
@@ -20,12 +22,21 @@ export const coverageCommands = [
   command({
     name: 'coverage',
     description: 'Show which points of the contract clients have met, and how to meet the next ones',
-    args: { '[file]': 'file of exec --coverage; without it, an emulator that runs with --count-coverage' },
-    options: [...CLIENT_OPTIONS, 'failUnder'],
+    args: {
+      '[files...]':
+        'files of exec --coverage, such as one of each CI job, which are added; without any, an emulator that runs with --count-coverage',
+    },
+    options: {
+      ...CLIENT_OPTIONS,
+      failUnder: optional(
+        kinds.percentage,
+        'none',
+        'exit with 1 if less than this percentage of the points was met',
+      ),
+    },
     run: async (invocation) => {
       const { args, options } = invocation
-      const [file] = args
-      const report = file === undefined ? await controlOf(options)('GET /coverage') : await readCoverage(file)
+      const report = args.length === 0 ? await controlOf(options)('GET /coverage') : await added(args)
       const code = show(invocation, report, coverageLines(report))
       const { failUnder } = options
       if (failUnder === undefined || (100 * report.met) / report.total >= failUnder) return code
@@ -47,10 +58,15 @@ export async function readCoverage(file: string): Promise<CoverageReport> {
   )
 }
 
+async function added(files: readonly string[], own?: CoverageReport): Promise<CoverageReport> {
+  let points = own?.data ?? []
+  for (const file of files) points = mergedPoints(points, (await readCoverage(file)).data)
+  return coverageOf(points)
+}
+
 /** Adds the points of a run to a file. @returns the report that the file has now */
 export async function addToFile(file: string, report: CoverageReport): Promise<CoverageReport> {
-  const earlier = existsSync(file) ? (await readCoverage(file)).data : []
-  const merged = coverageOf(mergedPoints(report.data, earlier))
+  const merged = await added(existsSync(file) ? [file] : [], report)
   writeText(file, `${JSON.stringify(merged, null, 2)}\n`)
   return merged
 }

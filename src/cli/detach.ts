@@ -3,14 +3,14 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
-import type { StartOptions } from '../terminal/launch.ts'
+import type { START_OPTIONS } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
 /**
  * `start --detach`: starts the same command in a separate process that keeps running, and resolves when it is ready. The
  * process logs to a file. Throws {@link CommandFailed} with this log when the process ends before it is ready.
  */
-export async function startDetached(invocation: Invocation<keyof StartOptions>): Promise<number> {
+export async function startDetached(invocation: Invocation<typeof START_OPTIONS>): Promise<number> {
   const log = join(tmpdir(), `workspace-emulator-${process.pid}.log`)
   // Only this user may read the log: it can contain a generated control token.
   const handle = openSync(log, 'w', 0o600)

@@ -9,11 +9,10 @@ import { nodeFetch } from '../client/node-fetch.ts'
 import { overHttp } from '../client/over-http.ts'
 import { FAILED, type Invocation, OK } from '../terminal/command.ts'
 import { codeOf, columns, show, statusCell } from '../terminal/print.ts'
+import type { DOCTOR_OPTIONS } from './local-options.ts'
 
 /** `doctor`: checks everything that could prevent a start with the same options, and prints one line for each check. */
-export async function doctor(
-  invocation: Invocation<'port' | 'host' | 'data' | 'json' | 'noColor'>,
-): Promise<number> {
+export async function doctor(invocation: Invocation<typeof DOCTOR_OPTIONS>): Promise<number> {
   const { options } = invocation
   const findings = [
     nodeVersion(process.versions.node),

@@ -5,7 +5,7 @@ import { stub } from '../core/scenarios/stub.ts'
 import { workspaceService } from '../emulator/service.ts'
 import { call } from '../terminal/call-command.ts'
 import { CommandFailed, command, FAILED, OK } from '../terminal/command.ts'
-import { UsageError } from '../terminal/options.ts'
+import { freeText, PRINT_OPTIONS, START_OPTIONS, UsageError } from '../terminal/options.ts'
 import { codeOf, show, table } from '../terminal/print.ts'
 import { readText } from '../terminal/text-file.ts'
 
@@ -31,21 +31,25 @@ export const endpointCommands = [
       '<method>': METHODS.join(', '),
       '<path>': 'its path after /v1, with {names} for parameters: /notes/{id}',
     },
-    options: ['from', 'endpoints', 'json', 'noColor'],
+    options: {
+      from: freeText('file', 'OpenAPI document (3.0 or 3.1, JSON or YAML) with the endpoint'),
+      endpoints: START_OPTIONS.endpoints,
+      ...PRINT_OPTIONS,
+    },
     run: async (invocation) => {
       const [given = '', path = ''] = invocation.args
       const method = METHODS.find((each) => each === given.toUpperCase())
       if (method === undefined)
         throw new UsageError([`<method>: "${given}" is not one of ${METHODS.join(', ')}.`])
       const { from, endpoints: folder } = invocation.options
-      const text = from && readText(from, 'Give the path of an OpenAPI document.')
+      const source = from && readText(from, 'Give the path of an OpenAPI document.')
       const { scaffold } = await import('../endpoints/scaffold.ts')
       let file = folder
       try {
         const script = scaffold(
           { method, path },
           workspaceService,
-          from && text ? { text, file: from } : undefined,
+          from && source ? { text: source, file: from } : undefined,
         )
         file = join(folder, `${script.name}.ts`)
         mkdirSync(folder, { recursive: true })

@@ -7,6 +7,7 @@ import { CommandFailed, type SandboxInvocation } from '../terminal/command.ts'
 import { emulatorOrigin, namedIn } from '../terminal/control-client.ts'
 import { show } from '../terminal/print.ts'
 import { environmentOf } from '../terminal/variables.ts'
+import type { EnvOptions } from './control-commands.ts'
 
 /** How a variable is set, for each shell. */
 const LINES = {
@@ -20,7 +21,7 @@ const LINES = {
 /** `env`: prints the variables of a running emulator. */
 export async function printEnvironment(
   ask: CallControl,
-  invocation: SandboxInvocation<'key' | 'shell' | 'fixtures'>,
+  invocation: SandboxInvocation<EnvOptions>,
 ): Promise<number> {
   const { options } = invocation
   const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })

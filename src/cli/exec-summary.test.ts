@@ -72,6 +72,15 @@ test('names with line breaks, bars or backticks cannot break the Markdown of the
   expect(text).toContain("| `'\\|\\n` | 1 |\n")
 })
 
+test('an address in a reason is no link: its emulator has ended', () => {
+  const refusals = [
+    { line: 'GET /v1/a  404  default-000001', reasons: ['See http://127.0.0.1:1/a.', 'Use b.'] },
+  ]
+  expect(markdownOf({ ...NOTHING, refusals })).toContain(
+    '| `GET /v1/a  404  default-000001` | See http\\://127.0.0.1:1/a. Use b. |',
+  )
+})
+
 test('long tables are cut, and their last line has the number of the other rows', () => {
   const faults = Array.from({ length: 120 }, (_, n) => ({ id: `f${n}`, fired: 1 }))
   const assumptions = Array.from({ length: 11 }, (_, n) => ({ id: `U${n}`, used: 1, open: 'Something.' }))

@@ -2,16 +2,27 @@ import type { CallControl, OwnCalls } from '../client/ask.ts'
 import type { FaultDraft } from '../core/faults/rule.ts'
 import { untimed } from '../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { optional, toggle } from '../emulator/option.ts'
 import { LATENCY, type Latency, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
 import { call, removedLine, sandboxCommand } from '../terminal/call-command.ts'
 import { type JsonSource, readSource, refusedFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import { type OptionValues, UsageError } from '../terminal/options.ts'
+import { freeTexts, kinds, type OptionValues, SHARED, UsageError } from '../terminal/options.ts'
 import { columns, shortened, show, table, textOf } from '../terminal/print.ts'
 
 type Rule = OwnCalls['GET /faults/{id}']['output']
 type Presets = OwnCalls['GET /fault-presets']['output']
 type Preset = Presets['data'][number]
+
+const RULE_OPTIONS = {
+  operation: SHARED.operation,
+  match: freeTexts(
+    'field=value',
+    'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
+  ),
+  first: optional(kinds.count, 'none', 'fire only on this number of matches, the first ones'),
+  always: toggle('fire on every match'),
+}
 
 const RULE = { '<id>': 'the rule, as faults lists it' }
 
@@ -23,7 +34,7 @@ export const faultCommands = [
   sandboxCommand('faults add', {
     description: 'Arm a fault rule: a preset, a JSON file or JSON; flags change its fields',
     args: { '<rule>': 'name of a preset, path of a JSON file, or JSON in quotes' },
-    options: ['operation', 'match', 'first', 'always'],
+    options: RULE_OPTIONS,
     run: async (ask, invocation) => {
       const { options, args } = invocation
       const [text = ''] = args
@@ -63,7 +74,11 @@ export const faultCommands = [
     args: { '[delay]': 'such as 300ms, 300-800ms or 2s, at most 60s; or off' },
     run: async (ask, invocation) => {
       const [text] = invocation.args
-      const wanted = text === undefined || text === 'off' ? null : latencyIn(text)
+      const wanted = text === undefined || text === 'off' ? null : latencyOf(text)
+      if (wanted === undefined)
+        throw new UsageError([
+          `"${text}" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s, or off.`,
+        ])
       const { data } = await ask('GET /faults')
       const present = data.find(({ id }) => id === LATENCY)
       if (text !== undefined && present) await ask('DELETE /faults/{id}', { params: { id: LATENCY } })
@@ -84,7 +99,7 @@ function usageOf({ matched, fired }: Rule): string {
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
 }
 
-type RuleOptions = OptionValues<'operation' | 'match' | 'first' | 'always'>
+type RuleOptions = OptionValues<typeof RULE_OPTIONS>
 
 async function withFlags(
   value: Json,
@@ -213,14 +228,6 @@ function actionText(action: object): string {
   return Object.entries(action)
     .map(([name, parameters]) => `${name} ${textOf(parameters)}`)
     .join(', ')
-}
-
-function latencyIn(text: string): Latency {
-  const latency = latencyOf(text)
-  if (latency !== undefined) return latency
-  throw new UsageError([
-    `"${text}" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s, or off.`,
-  ])
 }
 
 /** The delay in the actions of {@link latencyRule}. */

@@ -1,7 +1,9 @@
 import type { OwnCalls } from '../client/ask.ts'
+import { SECOND } from '../core/time/instant.ts'
+import { option } from '../emulator/option.ts'
 import { call } from '../terminal/call-command.ts'
 import type { Line } from '../terminal/line.ts'
-import { numberArgument } from '../terminal/options.ts'
+import { freeText, kinds, numberArgument } from '../terminal/options.ts'
 import { linesOf } from '../terminal/print.ts'
 
 const OPERATION = { '<operation>': 'such as pages.create' }
@@ -15,14 +17,19 @@ export const limitCommands = [
   call('limits fill', 'POST /limits/{operation}/fill', {
     description: 'Use up a rate window, so that the next request is refused',
     args: OPERATION,
-    options: ['remaining', 'teamspace'],
+    options: {
+      remaining: option(kinds.number, 0, { description: 'number of requests that the window still admits' }),
+      teamspace: freeText('id', 'teamspace whose window is used up', 'all'),
+    },
     body: (_, { remaining, teamspace }) => ({ remaining, teamspace_id: teamspace }),
     columns: COLUMNS,
   }),
   call('limits set', 'PUT /limits/{operation}', {
     description: 'Give an operation its own limit',
     args: { ...OPERATION, '<limit>': 'requests in a window' },
-    options: ['window'],
+    options: {
+      window: option(kinds.duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
+    },
     body: ({ limit }, { window }) => ({ limit: numberArgument('limit', limit), window_s: window / 1000 }),
   }),
   call('limits clear', 'DELETE /limits', {

@@ -1,5 +1,8 @@
+import { toggle } from '../emulator/option.ts'
 import { command } from '../terminal/command.ts'
-import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { CERTIFY_OPTIONS, HUNT_OPTIONS, MCP_OPTIONS, REPLAY_OPTIONS } from '../tools/options.ts'
+import { DOCTOR_OPTIONS, EXEC_OPTIONS, INIT_OPTIONS, VALIDATE_OPTIONS } from './local-options.ts'
 
 /** The argument of a command that runs another one. */
 const otherCommand = (name: string, example: string) => ({
@@ -14,7 +17,10 @@ export const localCommands = [
   command({
     name: 'start',
     description: 'Start the emulator (the default command)',
-    options: [...START_OPTIONS, 'detach'],
+    options: {
+      ...START_OPTIONS,
+      detach: toggle('continue in the background when the emulator is ready; the command stop ends it'),
+    },
     run: async (invocation) =>
       invocation.options.detach
         ? (await import('./detach.ts')).startDetached(invocation)
@@ -25,22 +31,7 @@ export const localCommands = [
     description:
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
     ...otherCommand('exec', 'npm test'),
-    options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures'],
-    help: {
-      port: {
-        description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
-        shown: '0',
-      },
-      data: {
-        description: 'directory of the state; without it everything stays in memory and no file is written',
-        shown: 'none',
-      },
-      ephemeral: { description: 'keep everything in memory, even with --data' },
-      logLevel: { shown: 'warn' },
-      logRequests: { shown: 'off' },
-      quiet: { description: 'only warnings and errors in the log, which is the default of exec' },
-      json: { description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
-    },
+    options: EXEC_OPTIONS,
     run: async (invocation) => (await import('./exec.ts')).exec(invocation),
   }),
   command({
@@ -49,10 +40,6 @@ export const localCommands = [
       'Run the client after -- once for each case of a fixed list, in which its requests fail in one way, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
     ...otherCommand('certify', 'node client.mjs'),
     options: CERTIFY_OPTIONS,
-    help: {
-      timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
-      json: { description: 'the whole report as one line of JSON on stdout instead of text' },
-    },
     run: async (invocation) => (await import('../tools/certify/certify.ts')).certify(invocation),
   }),
   command({
@@ -60,17 +47,7 @@ export const localCommands = [
     description:
       'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error, 3 if the most dangerous faults were not all run',
     ...otherCommand('hunt', 'npm test'),
-    options: ['budget', 'run', 'timeout', 'findings', 'junit', ...HUNTED_OPTIONS, 'json', 'noColor'],
-    help: {
-      seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
-      run: { description: 'only faults with this name; * is any run of characters' },
-      timeout: {
-        description: 'real time for one run, after which the command hangs',
-        shown: 'five times as long as without faults, at least 10s',
-      },
-      junit: { description: 'JUnit XML that the command writes: its failures count, not the output' },
-      json: { description: 'the findings as one line of JSON on stdout instead of text' },
-    },
+    options: HUNT_OPTIONS,
     run: async (invocation) => (await import('../tools/hunt/hunt.ts')).hunt(invocation),
   }),
   command({
@@ -78,25 +55,21 @@ export const localCommands = [
     description:
       'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
     args: { '<file>': 'as record writes it' },
-    options: ['until', 'exportTo', 'runScripts', 'endpoints', 'json', 'noColor'],
+    options: REPLAY_OPTIONS,
     run: async (invocation) => (await import('../tools/replay/command.ts')).replayFile(invocation),
   }),
   command({
     name: 'init',
     description:
       'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',
-    options: ['vitest', 'playwright', 'endpointExamples', 'agents', 'dryRun', 'yes', 'json', 'noColor'],
+    options: INIT_OPTIONS,
     run: async (invocation) => (await import('./init/init.ts')).init(invocation),
   }),
   command({
     name: 'mcp',
     description:
       'Serve tools for coding agents on stdin and stdout, by the Model Context Protocol; without --url it starts an emulator if none runs',
-    options: ['url', 'controlToken', 'sandbox', 'readOnly', 'json', 'noColor'],
-    help: {
-      sandbox: { description: 'sandbox of tools that name none' },
-      json: { description: 'an error of the command as one line of JSON on stderr' },
-    },
+    options: MCP_OPTIONS,
     run: async (invocation) => (await import('../tools/mcp/mcp.ts')).mcp(invocation),
   }),
   command({
@@ -104,26 +77,26 @@ export const localCommands = [
     description:
       'Check fixtures, settings, scenarios, endpoints, fault rules, state documents, and HAR files of traffic with the real service; without files, those that start would use',
     args: { '[files...]': 'JSON files, recognised by their fields; scripts and directories of scenarios' },
-    options: ['fixtures', 'settings', 'scenarios', 'endpoints', 'base', 'json', 'noColor'],
+    options: VALIDATE_OPTIONS,
     run: async (invocation) => (await import('./validate.ts')).validate(invocation),
   }),
   command({
     name: 'doctor',
     description: 'Check that an emulator can start here: exit code 1 when a check fails',
-    options: ['port', 'host', 'data', 'json', 'noColor'],
+    options: DOCTOR_OPTIONS,
     run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
   }),
   command({
     name: 'openapi',
     description: 'Print the OpenAPI document of the emulated API under the default settings',
-    options: ['json', 'noColor'],
+    options: PRINT_OPTIONS,
     run: async (invocation) => (await import('./documents-commands.ts')).openapi(invocation),
   }),
   command({
     name: 'schema',
     description: 'Print the JSON Schema of a kind of JSON files, or list the kinds',
     args: { '[name]': 'such as fixtures' },
-    options: ['json', 'noColor'],
+    options: PRINT_OPTIONS,
     run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
   }),
 ]

@@ -1,12 +1,14 @@
+import * as z from 'zod'
 import type { CallControl, OwnCalls } from '../client/ask.ts'
 import type { Json } from '../core/json.ts'
+import { kind, option, optional, toggle } from '../emulator/option.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { FAILED, OK, type SandboxInvocation } from '../terminal/command.ts'
 import { RequestRefused } from '../terminal/control-client.ts'
 import { bodyLines } from '../terminal/explain-command.ts'
 import { readSource } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import type { OptionValues } from '../terminal/options.ts'
+import { freeText, kinds, type OptionValues, SHARED } from '../terminal/options.ts'
 import { linesOf, show, textOf } from '../terminal/print.ts'
 import { requestLines, rowOf } from '../terminal/request-line.ts'
 
@@ -14,16 +16,50 @@ type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
-const FILTERS = [
-  'operation',
-  'method',
-  'path',
-  'status',
-  'idempotencyKey',
-  'trace',
-  'since',
-  'limit',
-] as const
+/** The columns that a table of requests can have. */
+const COLUMNS = [
+  ...[
+    'id',
+    'at',
+    'status',
+    'request',
+    'operation',
+    'error',
+    'method',
+    'path',
+    'key',
+    'idempotency_key',
+    'trace',
+  ],
+  ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
+]
+const columnList = kind(
+  'names',
+  z.array(z.enum(COLUMNS)),
+  `is not a list of columns. Give some of ${COLUMNS.join(',')}.`,
+  (value) => value.split(','),
+)
+
+const { operation, status, since, stable, follow, timeout } = SHARED
+const FILTERS = {
+  operation,
+  method: freeText('method', 'only requests with this method'),
+  path: freeText('glob', 'only requests to this path; * is any run of characters'),
+  status,
+  idempotencyKey: freeText('glob', 'only requests with this Idempotency-Key; * is any run of characters'),
+  trace: freeText('glob', 'only requests of this trace (traceparent); * is any run of characters'),
+  since,
+  limit: optional(kinds.count, '100', 'how many requests to list, the newest ones'),
+}
+const LIST_OPTIONS = {
+  ...FILTERS,
+  full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
+  follow,
+  stable,
+  columns: option(columnList, COLUMNS.slice(0, 6), {
+    description: `columns of the table: ${COLUMNS.join(', ')}`,
+  }),
+}
 const MATCH = {
   '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
 }
@@ -31,7 +67,7 @@ const MATCH = {
 export const requestCommands = [
   sandboxCommand('requests', {
     description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
-    options: [...FILTERS, 'full', 'follow', 'stable', 'columns'],
+    options: LIST_OPTIONS,
     run: async (ask, invocation) => {
       const { options } = invocation
       if (options.follow) return followed(ask, invocation)
@@ -45,14 +81,18 @@ export const requestCommands = [
   call('requests export', 'GET /requests/har', {
     description:
       'Write the requests of the log as HAR 1.2, without keys and secrets, for browsers and other tools',
-    options: [...FILTERS, 'har', 'stable'],
+    options: {
+      ...FILTERS,
+      har: freeText('file', 'HAR file to write; an existing one is replaced', 'stdout'),
+      stable,
+    },
     query: (_, options) => queryOf(options),
     exports: ({ log }, _, { har }) => [har, `${log.entries.length} requests`],
   }),
   call('requests verify', 'POST /requests/verify', {
     description: 'Check that requests have come: exit code 1 when they have not',
     args: MATCH,
-    options: ['exactly'],
+    options: { exactly: optional(kinds.number, 'at least 1', 'how many requests must have come') },
     body: async ({ match }, { exactly }) => ({
       match: await matchOf(match),
       count: exactly === undefined ? undefined : { exactly },
@@ -63,7 +103,7 @@ export const requestCommands = [
   call('requests wait', 'POST /requests/wait', {
     description: 'Wait until requests have come: exit code 1 when the time is up',
     args: MATCH,
-    options: ['count', 'timeout'],
+    options: { count: option(kinds.count, 1, { description: 'how many requests to wait for' }), timeout },
     body: async ({ match }, { count, timeout }) => ({
       match: await matchOf(match),
       count,
@@ -95,10 +135,11 @@ function checkLines({ passed, actual, expected, nearest = [], description }: Che
   ]
 }
 
-type Filter = (typeof FILTERS)[number] | 'stable'
-
 /** Prints the newest requests, and each that comes after them. */
-async function followed(ask: CallControl, invocation: SandboxInvocation<Filter | 'full'>): Promise<number> {
+async function followed(
+  ask: CallControl,
+  invocation: SandboxInvocation<typeof LIST_OPTIONS>,
+): Promise<number> {
   const { options } = invocation
   const { follow } = await import('./follow.ts')
   let query = listQuery(options)
@@ -141,12 +182,12 @@ function queryOf({
   trace,
   limit,
   stable,
-}: OptionValues<Filter>) {
+}: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'stable'>>) {
   const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
 }
 
-function listQuery(options: OptionValues<Filter | 'full'>) {
+function listQuery(options: OptionValues<typeof LIST_OPTIONS>) {
   return { ...queryOf(options), full: isOn(options.full) }
 }
 

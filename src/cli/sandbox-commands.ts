@@ -2,21 +2,31 @@ import { readFixtures, SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
 import type { OwnCalls } from '../client/ask.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
 import type { Issue } from '../core/json.ts'
+import { optional, toggle } from '../emulator/option.ts'
 import { call, NAME_ARGUMENT, sandboxCommand } from '../terminal/call-command.ts'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
 import { type ControlAddress, emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
 import { fixturesFailure, requireJsonFile, settingsFailure } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import type { OptionValues } from '../terminal/options.ts'
+import { described, kinds, type OptionValues, SHARED, START_OPTIONS } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 
 // The defaults come from the start of the emulator, which a client cannot see.
-const AS_STARTED = { shown: 'as the emulator was started' }
+const shown = 'as the emulator was started'
+const { fixtures, seed, clock, rate, skipOnPoll, settings, scenario } = START_OPTIONS
 
-const CREATE_OPTIONS = [
-  ...(['fixtures', 'seed', 'clock', 'rate', 'skipOnPoll', 'settings', 'scenario'] as const),
-  ...(['persist', 'fromSnapshot'] as const),
-] as const
+const CREATE_OPTIONS = {
+  sandbox: described(SHARED.sandbox, 'sandbox whose snapshot --from-snapshot names'),
+  fixtures: { ...fixtures, shown },
+  seed: { ...seed, shown },
+  clock: { ...clock, shown },
+  rate: { ...rate, shown },
+  skipOnPoll: { ...skipOnPoll, shown },
+  settings: { ...settings, shown },
+  scenario: described(scenario, 'scenario that is started on it'),
+  persist: toggle('keep the sandbox on disk, so that it outlives the process'),
+  fromSnapshot: optional(kinds.sandboxName, 'none', 'snapshot of --sandbox to start from'),
+}
 
 export const sandboxCommands = [
   call('snapshot list', 'GET /snapshots', {
@@ -47,16 +57,6 @@ export const sandboxCommands = [
     description: 'Create a sandbox with the options of the emulator, changed by flags',
     args: NAME_ARGUMENT,
     options: CREATE_OPTIONS,
-    help: {
-      fixtures: AS_STARTED,
-      seed: AS_STARTED,
-      clock: AS_STARTED,
-      rate: AS_STARTED,
-      skipOnPoll: AS_STARTED,
-      scenario: { description: 'scenario that is started on it' },
-      settings: AS_STARTED,
-      sandbox: { description: 'sandbox whose snapshot --from-snapshot names' },
-    },
     run: async (ask, invocation) => {
       const { args, options } = invocation
       const [name = ''] = args
@@ -78,7 +78,7 @@ export const sandboxCommands = [
 ]
 
 /** The fields of a new sandbox that the command line sets. */
-async function chosen({ options, given, typed }: Invocation<(typeof CREATE_OPTIONS)[number]>) {
+async function chosen({ options, given, typed }: Invocation<typeof CREATE_OPTIONS>) {
   const { persist, fromSnapshot } = options
   // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
   const isSet = fromSnapshot === undefined ? given : typed
@@ -143,7 +143,7 @@ async function readSource(source: string): Promise<Fixtures> {
 /** Adds the lines of the files to the error of a refused request whose body came from them. */
 async function inFiles(
   error: unknown,
-  { fixtures, settings = '' }: OptionValues<'fixtures' | 'settings'>,
+  { fixtures, settings = '' }: Pick<OptionValues<typeof CREATE_OPTIONS>, 'fixtures' | 'settings'>,
 ): Promise<unknown> {
   if (!(error instanceof RequestRefused)) return error
   const { issues } = error

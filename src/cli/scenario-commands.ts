@@ -1,5 +1,6 @@
 import type { OwnCalls } from '../client/ask.ts'
 import type { ActiveScenario, ListedScenario } from '../core/scenarios/source.ts'
+import { toggle } from '../emulator/option.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
 import type { Line } from '../terminal/line.ts'
 import { show, table } from '../terminal/print.ts'
@@ -13,7 +14,7 @@ export const scenarioCommands = [
   call('scenario start', 'POST /scenarios/{name}/start', {
     description: 'Start a scenario on a sandbox, instead of the active one',
     args: { '<name>': 'name of its file, without the extension' },
-    options: ['reset'],
+    options: { reset: toggle('reset the sandbox to its starting state first') },
     body: (_, { reset }) => (reset ? { reset } : {}),
     lines: activeLines,
   }),

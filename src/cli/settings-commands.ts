@@ -6,7 +6,6 @@ import { CommandFailed } from '../terminal/command.ts'
 import { columns, show, table } from '../terminal/print.ts'
 
 const KEY = 'key of the setting, such as batch.unknown_files'
-const _STUB = 'the stub, as stub lists it'
 
 export const settingsCommands = [
   sandboxCommand('settings get', {

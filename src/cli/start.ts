@@ -15,12 +15,12 @@ import {
   stateFile,
 } from '../terminal/launch.ts'
 import { type Line, styled } from '../terminal/line.ts'
-import { isNpmScript } from '../terminal/options.ts'
+import { isNpmScript, type START_OPTIONS } from '../terminal/options.ts'
 import { isFollowed, printRequests } from '../terminal/request-printer.ts'
 import { untilStopped } from '../terminal/signals.ts'
 
 /** `start`: runs the emulator until a signal ends it. */
-export async function start(invocation: Invocation<keyof StartOptions>): Promise<number> {
+export async function start(invocation: Invocation<typeof START_OPTIONS>): Promise<number> {
   const { given, terminal, env } = invocation
   const logger = loggerOf(invocation.options, terminal)
   const token = generatedToken(invocation.options)

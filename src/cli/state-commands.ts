@@ -1,5 +1,8 @@
 import { call, isOn } from '../terminal/call-command.ts'
+import { freeText, SHARED } from '../terminal/options.ts'
 import { prettyLines } from '../terminal/print.ts'
+
+const { secrets, stable } = SHARED
 
 const COLLECTION = { '<collection>': 'such as pages; the command state lists them' }
 const RECORD = { ...COLLECTION, '<id>': 'id of the record' }
@@ -10,13 +13,13 @@ export const stateCommands = [
   call('state list', 'GET /state/{collection}', {
     description: 'List the records of a collection',
     args: COLLECTION,
-    options: ['secrets'],
+    options: { secrets },
     query: (_, { secrets }) => ({ secrets: isOn(secrets) }),
   }),
   call('state get', 'GET /state/{collection}/{id}', {
     description: 'Show a record',
     args: RECORD,
-    options: ['secrets'],
+    options: { secrets },
     query: (_, { secrets }) => ({ secrets: isOn(secrets) }),
     lines: prettyLines,
   }),
@@ -40,13 +43,15 @@ export const stateCommands = [
   call('state export', 'GET /state', {
     description: 'Write the whole state document into a file, or on stdout',
     args: { '[file]': 'JSON file to write; an existing one is replaced' },
-    options: ['secrets', 'stable'],
+    options: { secrets, stable },
     query: (_, { secrets, stable }) => ({ secrets: isOn(secrets), stable: isOn(stable) }),
     exports: (_, { file }) => [file, 'State'],
   }),
   call('record', 'GET /record', {
     description: 'Write what the sandbox has seen into a file that replay can repeat, or on stdout',
-    options: ['output'],
+    options: {
+      output: { ...freeText('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
+    },
     exports: (_, __, { output }) => [output, 'Recording'],
   }),
   call('state import', 'PUT /state', {

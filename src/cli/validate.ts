@@ -30,10 +30,9 @@ import {
 import { type Line, styled } from '../terminal/line.ts'
 import { show } from '../terminal/print.ts'
 import { checkTraffic, type TrafficReport, trafficLines } from '../tools/traffic/report.ts'
+import type { VALIDATE_OPTIONS } from './local-options.ts'
 
-type ValidateInvocation = Invocation<
-  'fixtures' | 'settings' | 'scenarios' | 'endpoints' | 'base' | 'json' | 'noColor'
->
+type ValidateInvocation = Invocation<typeof VALIDATE_OPTIONS>
 
 /** A file and all its issues. */
 interface FileCheck {
@@ -47,17 +46,8 @@ interface FileCheck {
   readonly traffic?: TrafficReport
 }
 
-/** The options of the start that the files are checked for. */
-interface Under {
-  readonly fixtures: string
-  readonly settings: JsonObject
-  /** Directory of the scenarios. */
-  readonly scenarios: string
-  /** Directory of the endpoints. */
-  readonly endpoints: string
-  /** Base URL of the exchanges in a HAR file. */
-  readonly base: string | undefined
-}
+/** The options of the start that the files are checked for, with the settings themselves. */
+type Under = Omit<ValidateInvocation['options'], 'settings'> & { readonly settings: JsonObject }
 
 /** `validate`: checks files by starting a sandbox with each, exactly as `start` would. */
 export async function validate(invocation: ValidateInvocation): Promise<number> {

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { allowTargets } from '../adapters/webhooks/targets.ts'
 import { BadValue } from '../emulator/option.ts'
-import { optionOf } from '../terminal/options.ts'
+import { kinds, SHARED, START_OPTIONS } from '../terminal/options.ts'
+
+const options = { ...START_OPTIONS, ...SHARED, steps: kinds.count }
 
 test.for([
   ['port', '0', 0],
@@ -30,7 +32,7 @@ test.for([
   ['sandbox', 'w3-a', 'w3-a'],
   ['steps', '10', 10],
 ] as const)('%s: reads %2$s', ([name, text, value]) => {
-  expect(optionOf(name).parse(text)).toBe(value)
+  expect(options[name].parse(text)).toBe(value)
 })
 
 test.for([
@@ -73,19 +75,19 @@ test.for([
   ['steps', '0'],
   ['steps', '1.5'],
 ] as const)('%s: refuses %2$s and says what to give', ([name, text]) => {
-  const { parse } = optionOf(name)
+  const { parse } = options[name]
   expect(() => parse(text)).toThrow(BadValue)
   expect(() => parse(text)).toThrow(/ Give .+\.$/)
 })
 
 test('a parser accepts a text or throws BadValue', () => {
   const parsers = [
-    optionOf('port').parse,
-    optionOf('rate').parse,
-    optionOf('clock').parse,
-    optionOf('timeout').parse,
-    optionOf('corsOrigins').parse,
-    optionOf('url').parse,
+    options.port.parse,
+    options.rate.parse,
+    options.clock.parse,
+    options.timeout.parse,
+    options.corsOrigins.parse,
+    options.url.parse,
   ]
   fc.assert(
     fc.property(fc.constantFrom(...parsers), fc.string(), (parse, text) => {
@@ -108,11 +110,11 @@ test('the emulator accepts every receiver that --allow-webhook accepts', () => {
   fc.assert(
     fc.property(host, fc.integer({ min: 0, max: 70_000 }), (name, port) => {
       const text = `${name}:${port}`
-      const isRead = canBe(() => optionOf('allowWebhooks').parse(text))
+      const isRead = canBe(() => options.allowWebhooks.parse(text))
       if (isRead) expect(canBe(() => allowTargets([text]))).toBe(true)
     }),
   )
-  expect(canBe(() => optionOf('allowWebhooks').parse('receiver.test:80'))).toBe(true)
+  expect(canBe(() => options.allowWebhooks.parse('receiver.test:80'))).toBe(true)
 })
 
 function canBe(work: () => unknown): boolean {

@@ -4,9 +4,14 @@ import { call, sandboxCommand } from '../terminal/call-command.ts'
 import type { SandboxInvocation } from '../terminal/command.ts'
 import { jsonArgument } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import type { OptionValues } from '../terminal/options.ts'
+import { freeText, freeTexts, type OptionValues } from '../terminal/options.ts'
 import { linesOf, show } from '../terminal/print.ts'
 
+const SUBSCRIBED = {
+  event: freeTexts('type', 'only webhooks of this type; may be repeated'),
+  secret: freeText('text', 'secret that signs the webhooks'),
+}
+const LISTENING = { forwardTo: freeText('url', 'receiver that the webhooks are sent to'), ...SUBSCRIBED }
 const SUBSCRIPTION = 'the subscription, as webhook lists it'
 const DELIVERY = { '<id>': 'the delivery, as webhook deliveries lists it' }
 
@@ -18,13 +23,20 @@ export const webhookCommands = [
   call('webhook add', 'POST /webhooks', {
     description: 'Subscribe a receiver, or the built-in inbox, to webhooks',
     args: { '[url]': 'of the receiver; without it the built-in inbox' },
-    options: ['event', 'secret'],
+    options: SUBSCRIBED,
     body: ({ url }, options) => subscription(url, options),
   }),
   call('webhook trigger', 'POST /webhooks/trigger', {
     description: 'Send a webhook about a batch, the newest one by default; the batch itself does not change',
     args: { '<type>': 'such as batch_prediction.completed' },
-    options: ['batch', 'patch'],
+    options: {
+      batch: freeText('id', 'batch that the webhook is about', 'newest'),
+      patch: {
+        ...freeText('json', 'merge patch for the object in the webhook, as JSON'),
+        flag: 'data',
+        variable: 'webhook-data',
+      },
+    },
     body: ({ type }, { batch, patch }) => ({ type, batch, data: jsonArgument('--data', patch) }),
     lines: (body, { type }) =>
       deliveryTable(
@@ -50,7 +62,7 @@ export const webhookCommands = [
   }),
   sandboxCommand('webhook listen', {
     description: 'Subscribe the built-in inbox or a receiver, and print its deliveries until Ctrl-C',
-    options: ['forwardTo', 'event', 'secret'],
+    options: LISTENING,
     run: listenForWebhooks,
   }),
 ]
@@ -61,7 +73,7 @@ export const webhookCommands = [
  */
 async function listenForWebhooks(
   ask: CallControl,
-  invocation: SandboxInvocation<'forwardTo' | 'event' | 'secret'>,
+  invocation: SandboxInvocation<typeof LISTENING>,
 ): Promise<number> {
   const { options, terminal } = invocation
   const made = await ask('POST /webhooks', { body: subscription(options.forwardTo, options) })
@@ -95,7 +107,7 @@ function attemptLines({ id, type, ref, body, status, attempts }: Delivery): stri
 }
 
 /** A subscription as the control interface accepts it. @param url of the receiver; absent: the inbox */
-function subscription(url: string | undefined, { event, secret }: OptionValues<'event' | 'secret'>) {
+function subscription(url: string | undefined, { event, secret }: OptionValues<typeof SUBSCRIBED>) {
   const events = event.length === 0 ? undefined : event
   return { ...(url === undefined ? { inbox: true as const } : { url }), events, secret }
 }

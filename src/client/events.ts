@@ -1,4 +1,5 @@
-import type { EventType, SandboxEvent } from '../server/control/routes/events.ts'
+import type { EventType } from '../server/control/event-types.ts'
+import type { SandboxEvent } from '../server/control/routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
 import { controlHeaders, type EmulatorAddress, isLocked, lockedOut, noResponse } from './over-http.ts'
 import { controlPath, prefixOf, realFetch } from './transport.ts'

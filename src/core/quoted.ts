@@ -38,9 +38,9 @@ export function codeCell(text: string): string {
   return codeSpan(text).replaceAll('|', '\\|')
 }
 
-/** Words of Markdown, also in a cell of a table. */
+/** Words of Markdown, also in a cell of a table. An address is no link: its emulator may have ended. */
 export function plainMarkdown(text: string): string {
-  return printable(text).replaceAll(/[|<>`*_[\]\\&~]/g, '\\$&')
+  return printable(text).replaceAll(/[|<>`*_[\]\\&~]|:(?=\/\/)/g, '\\$&')
 }
 
 /** A message for the page of a GitHub workflow. */

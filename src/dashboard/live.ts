@@ -1,24 +1,17 @@
 import { computed, effect, signal } from '@preact/signals'
 import { EmulatorError } from '../client/emulator-error.ts'
 import { followEvents } from '../client/events.ts'
+import type { EventType } from '../server/control/event-types.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
 import { after, coalesced, every, pageTime, perFrame } from './browser.ts'
 import { sandboxName } from './place.ts'
 import { toast } from './toasts.ts'
 
-/** A kind of event of the stream, or `reload` when anything may have changed. */
-export type ChangeKind =
-  | 'request'
-  /** A request that may have changed something: any but GET. */
-  | 'write'
-  | 'event'
-  | 'delivery'
-  | 'transition'
-  | 'clock'
-  | 'schedule'
-  | 'scenario'
-  | 'sandbox'
-  | 'reload'
+/**
+ * A type of event of the stream; `write` for a request that may have changed something (any but GET); or `reload` when anything
+ * may have changed.
+ */
+export type ChangeKind = EventType | 'write' | 'reload'
 
 /** The connection to the emulator: `lost` after two seconds without a stream. */
 export const connection = signal<{

@@ -3,31 +3,31 @@ import { type Command, command, OK, SANDBOX_OPTIONS, type SandboxInvocation } fr
 import { type AnyCall, controlOf } from './control-client.ts'
 import { readSource, refusedFile } from './json-files.ts'
 import type { Line } from './line.ts'
-import type { OptionName, OptionValues } from './options.ts'
+import type { Options, OptionValues } from './options.ts'
 import { linesOf, show } from './print.ts'
 import { writeText } from './text-file.ts'
 
-type ClientOption = (typeof SANDBOX_OPTIONS)[number]
+type Own = typeof SANDBOX_OPTIONS
 type Output<K extends string> = K extends keyof OwnCalls ? OwnCalls[K]['output'] : object
 
 /** A command about one sandbox. */
-interface SandboxCommand<N extends OptionName>
-  extends Omit<Command<N | ClientOption>, 'name' | 'options' | 'run'> {
+interface SandboxCommand<O extends Options> extends Omit<Command, 'name' | 'options' | 'run'> {
   /** The options in addition to those of every command about a sandbox. */
-  readonly options?: readonly N[]
+  readonly options?: O
   /** @param ask calls the control interface about the sandbox that the options name */
-  readonly run: (ask: CallControl, invocation: SandboxInvocation<N>) => Promise<number>
+  readonly run: (ask: CallControl, invocation: SandboxInvocation<O>) => Promise<number>
 }
 
 /** Declares a command about one sandbox. {@link call} is shorter for one that makes a single call. */
-export function sandboxCommand<N extends OptionName = never>(
+// biome-ignore lint/complexity/noBannedTypes: no option of its own.
+export function sandboxCommand<O extends Options = {}>(
   name: string,
-  { options = [], run, ...rest }: SandboxCommand<N>,
+  { options, run, ...rest }: SandboxCommand<O>,
 ): Command {
-  return command<N | ClientOption>({
+  return command<Own & O>({
     ...rest,
     name,
-    options: [...SANDBOX_OPTIONS, ...options],
+    options: { ...SANDBOX_OPTIONS, ...options } as Own & O,
     run: (invocation) => run(controlOf(invocation.options), invocation),
   })
 }
@@ -36,22 +36,22 @@ export function sandboxCommand<N extends OptionName = never>(
 type GivenArguments = Readonly<Record<string, string | undefined>>
 
 /** A command that makes one call of the control interface and prints its output. */
-interface CallCommand<K extends string, N extends OptionName>
-  extends Pick<SandboxCommand<N>, 'description' | 'args' | 'options'> {
-  readonly query?: (args: GivenArguments, options: OptionValues<N>) => GivenArguments
+interface CallCommand<K extends string, O extends Options>
+  extends Pick<SandboxCommand<O>, 'description' | 'args' | 'options'> {
+  readonly query?: (args: GivenArguments, options: OptionValues<O>) => GivenArguments
   /** The body, or the name of the argument that contains it: JSON, or the path of a JSON file. */
-  readonly body?: string | ((args: GivenArguments, options: OptionValues<N>) => object | Promise<object>)
+  readonly body?: string | ((args: GivenArguments, options: OptionValues<O>) => object | Promise<object>)
   /** The file that the output is written into, absent: stdout, and the name of the output in messages. */
   readonly exports?: (
     output: Output<K>,
     args: GivenArguments,
-    options: OptionValues<N>,
+    options: OptionValues<O>,
   ) => readonly [file: string | undefined, what: string]
   /** The lines that are printed without `--json`. Default: a table for a list, one line for each field of an object. */
   readonly lines?: (
     output: Output<K>,
     args: GivenArguments,
-    options: OptionValues<N | ClientOption>,
+    options: OptionValues<Own & O>,
   ) => readonly Line[]
   /** The columns of the table for a list. Default: the fields that are neither lists nor objects. */
   readonly columns?: readonly string[]
@@ -64,14 +64,15 @@ interface CallCommand<K extends string, N extends OptionName>
  * @param route method and path template: an argument named `id` is the value of `{id}`. With two of them, the second one is
  *   called when the optional argument is left out.
  */
-export function call<const K extends string, N extends OptionName = never>(
+// biome-ignore lint/complexity/noBannedTypes: no option of its own.
+export function call<const K extends string, O extends Options = {}>(
   name: string,
   route: K | readonly [one: K, all: K],
-  declared: CallCommand<K, N>,
+  declared: CallCommand<K, O>,
 ): Command {
   const { query, body, exports, lines, columns, code, ...rest } = declared
   const [one, all = one] = [route].flat() as [K, K?]
-  return sandboxCommand<N>(name, {
+  return sandboxCommand<O>(name, {
     ...rest,
     run: async (ask, invocation) => {
       const { options } = invocation

@@ -1,8 +1,7 @@
-import { summaryOfEvents } from '../client/advance-summary.ts'
+import { summaryOfEvents, type Topic } from '../client/advance-summary.ts'
 import type { OwnCalls } from '../client/ask.ts'
 import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
 import type { SandboxEvent } from '../index.ts'
-import type { OptionValues } from './options.ts'
 
 type ClockView = OwnCalls['GET /clock']['output']
 
@@ -15,7 +14,7 @@ export function speedOf({ rate, lag_ms }: ClockView): string {
 /** @param more the end of the line of the last group: how all events are listed */
 export function advanceLines(
   { from, to, events, failed, omitted = {}, stopped }: AdvanceResult,
-  { all, only }: OptionValues<'all' | 'only'>,
+  { all, only }: { readonly all: boolean; readonly only: Topic | undefined },
   more = '; --all lists them',
 ): string[] {
   const { listed, groups } =

@@ -1,5 +1,13 @@
 import type { Line } from './line.ts'
-import { type Environment, type OptionName, type OptionValues, UsageError } from './options.ts'
+import {
+  type Environment,
+  type Options,
+  type OptionValues,
+  type SANDBOX_OPTIONS,
+  UsageError,
+} from './options.ts'
+
+export { CLIENT_OPTIONS, SANDBOX_OPTIONS } from './options.ts'
 
 /** Exit codes: success; the command failed; the command line was wrong. */
 export const OK = 0
@@ -33,38 +41,36 @@ export interface Terminal extends Streams {
 }
 
 /** The input of a command: its arguments, options and environment. */
-export interface Invocation<N extends OptionName = OptionName> {
+export interface Invocation<O extends Options = Options> {
   readonly args: readonly string[]
   /** The arguments after `--`, which are among `args` too. */
   readonly afterDashes: readonly string[]
-  readonly options: OptionValues<N>
+  readonly options: OptionValues<O>
   /** The options that a flag or a variable sets; the others have their defaults. */
-  readonly given: ReadonlySet<OptionName>
+  readonly given: ReadonlySet<string>
   /** The options that a flag sets. */
-  readonly typed: ReadonlySet<OptionName>
+  readonly typed: ReadonlySet<string>
   readonly env: Environment
   readonly terminal: Terminal
 }
 
 /** A command: its name, arguments, options and action. */
-export interface Command<N extends OptionName = OptionName> {
+export interface Command<O extends Options = Options> {
   /** `clock advance` is the command `advance` of `clock`. The first command of a group also runs without its second word. */
   readonly name: string
   readonly description: string
   /** In the notation of commander, `<required>`, `[optional]` or `[several...]`, with their meanings. */
   readonly args?: Readonly<Record<string, string>>
-  readonly options: readonly N[]
+  readonly options: O
   /** The usage after the name, where commander cannot derive it from the arguments and options. */
   readonly usage?: string
-  /** The help of an option, where it differs from the table of all options. */
-  readonly help?: { readonly [M in N]?: { readonly description?: string; readonly shown?: string } }
   /** Resolves with the exit code. */
-  readonly run: (invocation: Invocation<N>) => Promise<number>
+  readonly run: (invocation: Invocation<O>) => Promise<number>
 }
 
 /** Declares a command. Its action gets the values of these options only. */
-export function command<N extends OptionName>(declaration: Command<N>): Command {
-  return declaration as Command<OptionName>
+export function command<O extends Options>(declaration: Command<O>): Command {
+  return declaration as unknown as Command
 }
 
 /** The command that another command runs. Throws {@link UsageError} for arguments before `--`. */
@@ -79,11 +85,6 @@ export function commandAfterDashes(
   ])
 }
 
-/** The options of every command that talks to a running emulator. */
-export const CLIENT_OPTIONS = ['url', 'controlToken', 'json', 'noColor'] as const
-
-/** The options of every command about one of its sandboxes. */
-export const SANDBOX_OPTIONS = [...CLIENT_OPTIONS, 'sandbox'] as const
-
 /** The invocation of a command about one sandbox, which has further options. */
-export type SandboxInvocation<N extends OptionName = never> = Invocation<(typeof SANDBOX_OPTIONS)[number] | N>
+// biome-ignore lint/complexity/noBannedTypes: no further option.
+export type SandboxInvocation<O extends Options = {}> = Invocation<typeof SANDBOX_OPTIONS & O>

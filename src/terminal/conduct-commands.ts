@@ -1,19 +1,24 @@
 import { conductQueryOf } from '../client/conduct.ts'
 import type { ConductReport, Finding } from '../core/conduct/finding.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
-import { conductOf } from '../core/conduct/report.ts'
-import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { counted } from '../core/words.ts'
 import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { type Line, styled } from './line.ts'
+import { failing, freeTexts, SHARED } from './options.ts'
 import { show } from './print.ts'
 
 export const conductCommands = [
   command({
     name: 'conduct',
     description: 'Judge how the clients have behaved: waits, retries, keys, pages, polls, connections',
-    options: [...CLIENT_OPTIONS, 'failOn', 'retries', 'except', 'since'],
+    options: {
+      ...CLIENT_OPTIONS,
+      failOn: failing('there is a finding'),
+      retries: SHARED.retries,
+      except: freeTexts('code', 'verdict that does not count; may be repeated'),
+      since: SHARED.since,
+    },
     run: async (invocation) => {
       const { failOn, ...options } = invocation.options
       const report = await controlOf(options)('GET /conduct', conductQueryOf(options))
@@ -39,27 +44,3 @@ export function conductLines({ data, judged, not_judged }: ConductReport): Line[
     ...not_judged.map((reason) => `Not judged: ${reason}`),
   ]
 }
-
-/** A finding with the sandbox of its requests. */
-export interface SandboxFinding extends Finding {
-  readonly sandbox: string
-}
-
-/** Judges the clients of all sandboxes of an emulator, each when it is closed: the log is then emptied. */
-export class ConductTally {
-  readonly findings: SandboxFinding[] = []
-  /** Number of findings beyond the first thousand, which are not kept. */
-  omitted = 0
-
-  watch(sandbox: Sandbox): void {
-    sandbox.listeners.onClosed(() => {
-      const { data } = conductOf(sandbox, sandbox.log.entries())
-      for (const finding of data) {
-        if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
-        else this.omitted++
-      }
-    })
-  }
-}
-
-const MAX_FINDINGS = 1_000

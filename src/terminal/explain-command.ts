@@ -4,13 +4,14 @@ import { isOn, sandboxCommand } from './call-command.ts'
 import { CommandFailed } from './command.ts'
 import type { ControlAddress } from './control-client.ts'
 import { type Line, styled } from './line.ts'
+import { SHARED } from './options.ts'
 import { shortened, show } from './print.ts'
 
 export const explainCommands = [
   sandboxCommand('explain', {
     description: 'Explain the response to an API request; without an id, to the latest one',
     args: { '[request-id]': 'from the header X-Emulator-Request-Id of the response' },
-    options: ['stable'],
+    options: { stable: SHARED.stable },
     run: async (ask, invocation) => {
       const [id = await latest(ask, invocation.options)] = invocation.args
       const body = await ask('GET /explain/{request_id}', {

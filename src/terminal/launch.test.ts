@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { launchOptions } from './launch.ts'
-import { type OptionName, resolveOptions, START_OPTIONS } from './options.ts'
+import { resolveOptions, START_OPTIONS } from './options.ts'
 
 const logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 test('receivers of webhooks on other machines come from the repeated flag, or from its variable with commas', async () => {
-  const flags = new Map<OptionName, readonly string[]>([['allowWebhooks', ['a.test:80', '[fd00::5]:81']]])
+  const flags = new Map([['allowWebhooks', ['a.test:80', '[fd00::5]:81']]])
   const options = resolveOptions(START_OPTIONS, flags, {})
   expect((await launchOptions(options, new Set(), logger)).allowWebhooks).toEqual([
     'a.test:80',
@@ -17,11 +17,11 @@ test('receivers of webhooks on other machines come from the repeated flag, or fr
 })
 
 test('the options for scenarios and for revealing faults reach the emulator', async () => {
-  const flags = new Map<OptionName, readonly string[]>([['scenario', ['partial-failure']]])
+  const flags = new Map([['scenario', ['partial-failure']]])
   const env = { WORKSPACE_EMULATOR_SCENARIOS: 'mine', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
   const options = await launchOptions(
     resolveOptions(START_OPTIONS, flags, env),
-    new Set<OptionName>(['scenarios']),
+    new Set(['scenarios']),
     logger,
   )
   expect(options).toMatchObject({ scenarios: 'mine', scenario: 'partial-failure', revealFaults: true })

@@ -14,17 +14,11 @@ import { isLoopback } from '../server/origins.ts'
 import { CommandFailed, type Terminal } from './command.ts'
 import { fixturesFailure, isDirectory, requireJsonFile, settingsFailure } from './json-files.ts'
 import { loggerTo } from './logger.ts'
-import {
-  type Environment,
-  flagOf,
-  type OptionName,
-  type OptionValues,
-  type START_OPTIONS,
-} from './options.ts'
+import { type Environment, flagOf, type OptionValues, type START_OPTIONS } from './options.ts'
 import { oneLine } from './print.ts'
 import { environmentOf } from './variables.ts'
 
-export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
+export type StartOptions = OptionValues<typeof START_OPTIONS>
 
 /**
  * Starts an emulator with the options of the command line. Throws {@link CommandFailed} when it cannot start.
@@ -33,7 +27,7 @@ export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
  */
 export async function launch(
   options: StartOptions,
-  given: ReadonlySet<OptionName>,
+  given: ReadonlySet<string>,
   logger: Logger,
   onShutdown?: () => void,
 ): Promise<RunningEmulator> {
@@ -51,7 +45,7 @@ export async function launch(
 /** The options of `start` in the form of the emulator's options. Throws {@link CommandFailed} for an unreadable settings file. */
 export async function launchOptions(
   options: StartOptions,
-  given: ReadonlySet<OptionName>,
+  given: ReadonlySet<string>,
   logger: Logger,
 ): Promise<InternalOptions> {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
@@ -100,8 +94,10 @@ export function stateFile({ data }: StartOptions): string {
 
 // Checked before the start, which creates the file. Options about new sandboxes have no effect on an existing one, which would
 // look like a defect.
-function oldStateWarning(options: StartOptions, given: ReadonlySet<OptionName>): string | undefined {
-  const idle = (['fixtures', 'seed', 'clock'] as const).filter((name) => given.has(name)).map(flagOf)
+function oldStateWarning(options: StartOptions, given: ReadonlySet<string>): string | undefined {
+  const idle = (['fixtures', 'seed', 'clock'] as const)
+    .filter((name) => given.has(name))
+    .map((name) => flagOf(name))
   const file = stateFile(options)
   if (options.ephemeral || idle.length === 0 || !existsSync(file)) return undefined
   return `${file} already contains a sandbox: ${idle.join(', ')} will take effect when it is reset ("workspace-emulator reset").`

@@ -3,17 +3,17 @@ import { allCommands } from '../cli/command-line.ts'
 import {
   type Environment,
   flagOf,
-  OPTION_NAMES,
-  type OptionName,
-  optionOf,
-  referenceTable,
   resolveOptions,
+  SHARED,
   START_OPTIONS,
   UsageError,
+  unknownVariables,
   variableOf,
 } from './options.ts'
 
-const NO_FLAGS = new Map<OptionName, readonly string[]>()
+const { port, seed, rate, data } = START_OPTIONS
+
+const NO_FLAGS = new Map()
 
 function problemsOf(work: () => unknown): readonly string[] {
   try {
@@ -67,9 +67,9 @@ test('without flags and variables every option has its default', () => {
 })
 
 test('a flag wins over a variable, a variable over the default', () => {
-  const flags = new Map<OptionName, readonly string[]>([['port', ['1', '2']]])
+  const flags = new Map([['port', ['1', '2']]])
   const env = { WORKSPACE_EMULATOR_PORT: '3', WORKSPACE_EMULATOR_SEED: '4' }
-  expect(resolveOptions(['port', 'seed', 'rate'], flags, env)).toEqual({ port: 2, seed: 4, rate: 1 })
+  expect(resolveOptions({ port, seed, rate }, flags, env)).toEqual({ port: 2, seed: 4, rate: 1 })
 })
 
 test('the flag and the variable of an option derive from its name', () => {
@@ -104,15 +104,16 @@ test('NO_COLOR turns colours off, unless it is empty', () => {
   expect(withVariables({ NO_COLOR: '' }).noColor).toBe(false)
 })
 
-test('all problems are reported at once, each with its flag or variable', () => {
-  const flags = new Map<OptionName, readonly string[]>([['port', ['70000']]])
+test('all problems are reported at once, each with its flag or variable', async () => {
+  const flags = new Map([['port', ['70000']]])
   const env = {
     WORKSPACE_EMULATOR_RATE: '-1',
     WORKSPACE_EMULATOR_PROT: '1',
     WORKSPACE_EMULATOR_STRICT: 'maybe',
     OTHER: 'x',
   }
-  expect(problemsOf(() => resolveOptions(START_OPTIONS, flags, env))).toEqual([
+  const unknown = await unknownVariables(env, START_OPTIONS, async () => [START_OPTIONS])
+  expect(problemsOf(() => resolveOptions(START_OPTIONS, flags, env, unknown))).toEqual([
     'There is no environment variable WORKSPACE_EMULATOR_PROT. Did you mean "WORKSPACE_EMULATOR_PORT"?',
     '--port: "70000" is not a port. Give a whole number from 0 (any free port) to 65535.',
     'WORKSPACE_EMULATOR_RATE: "-1" is not a rate. Give a number from 0 (the clock is frozen) to 100000.',
@@ -121,8 +122,8 @@ test('all problems are reported at once, each with its flag or variable', () => 
 })
 
 test('an empty value on the command line is refused', () => {
-  const flags = new Map<OptionName, readonly string[]>([['data', ['']]])
-  expect(problemsOf(() => resolveOptions(['data'], flags, {}))).toEqual([
+  const flags = new Map([['data', ['']]])
+  expect(problemsOf(() => resolveOptions({ data }, flags, {}))).toEqual([
     '--data: "" is empty. Give a value, or leave it out.',
   ])
 })
@@ -135,20 +136,29 @@ test.for([
   [{ WORKSPACE_EMULATOR_HOST: '10.0.0.7' }, 'http://10.0.0.7:4010'],
   [{ WORKSPACE_EMULATOR_URL: 'http://e:1/', WORKSPACE_EMULATOR_PORT: '2' }, 'http://e:1'],
 ] as const)('clients find the emulator by the variables of its start: %o', ([env, url]) => {
-  expect(resolveOptions(['url'], NO_FLAGS, env).url).toBe(url)
+  expect(resolveOptions({ url: SHARED.url }, NO_FLAGS, env).url).toBe(url)
 })
 
-test('every option belongs to a command', async () => {
-  const used = new Set((await allCommands()).flatMap(({ options }) => options))
-  expect(OPTION_NAMES.filter((name) => !used.has(name))).toEqual([])
+test('options of two commands with one environment variable are the same option', async () => {
+  const kinds = new Map<string, string>()
+  for (const { name, options } of await allCommands()) {
+    for (const [key, option] of Object.entries(options)) {
+      const [variable, shape] = [variableOf(key, option), `${key} ${option.kind} ${option.placeholder}`]
+      expect(kinds.get(variable) ?? shape, `${variable} of ${name}`).toBe(shape)
+      kinds.set(variable, shape)
+    }
+  }
 })
 
-test('the reference has a line for every option, with flag, variable, default and meaning', () => {
-  const lines = referenceTable(OPTION_NAMES).trimEnd().split('\n')
-  expect(lines).toHaveLength(OPTION_NAMES.length + 2)
-  expect(lines[2]).toBe(
-    '| `-p, --port <number>` | `WORKSPACE_EMULATOR_PORT` | 4010 | TCP port; 0 chooses a free port and prints it |',
-  )
-  expect(lines.find((line) => line.includes('--limits'))).toContain('<on\\|off>')
-  for (const name of OPTION_NAMES) expect(optionOf(name).description).not.toMatch(/\|/)
+test('a variable of another command is known, an unknown one is named with the nearest', async () => {
+  const all = async () => (await allCommands()).map(({ options }) => options)
+  const env = { WORKSPACE_EMULATOR_FAIL_UNDER: '1', WORKSPACE_EMULATOR_FAIL_UNDR: '1' }
+  expect(await unknownVariables(env, START_OPTIONS, all)).toEqual([
+    'There is no environment variable WORKSPACE_EMULATOR_FAIL_UNDR. Did you mean "WORKSPACE_EMULATOR_FAIL_UNDER"?',
+  ])
+})
+
+test('a description fits a cell of a table', async () => {
+  for (const { options } of await allCommands())
+    for (const { description } of Object.values(options)) expect(description).not.toMatch(/\|/)
 })

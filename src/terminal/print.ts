@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { styleText } from 'node:util'
 import { once } from '../core/once.ts'
 import { printable } from '../core/quoted.ts'
-import { type Invocation, OK } from './command.ts'
+import { OK, type Terminal } from './command.ts'
 import { type Line, type Screen, type Style, Styled, styled, type TextTable } from './line.ts'
 
 // Loaded with the first table or long line, which a start of the emulator does not print.
@@ -19,7 +19,7 @@ const ASCII = /^[ -\x7e]*$/
 
 /** Prints a result: with `--json` its data, otherwise its lines. */
 export function show(
-  { options, terminal }: Pick<Invocation<'json'>, 'options' | 'terminal'>,
+  { options, terminal }: { readonly options: { readonly json: boolean }; readonly terminal: Terminal },
   data: object,
   lines: readonly Line[],
 ): number {

@@ -6,6 +6,7 @@ import { formatInstant } from '../core/time/instant.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
+import type { START_OPTIONS } from './options.ts'
 import { rendered } from './print.ts'
 import { isFailure, type LinedRequest, requestLines } from './request-line.ts'
 
@@ -15,7 +16,7 @@ import { isFailure, type LinedRequest, requestLines } from './request-line.ts'
  */
 export function printRequests(
   { sandboxes }: RunningEmulator,
-  { options, given, terminal }: Pick<Invocation<keyof StartOptions>, 'options' | 'given' | 'terminal'>,
+  { options, given, terminal }: Pick<Invocation<typeof START_OPTIONS>, 'options' | 'given' | 'terminal'>,
   isUsual: boolean,
 ): void {
   const mode = given.has('logRequests') ? options.logRequests : isUsual ? 'on' : 'off'

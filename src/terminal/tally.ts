@@ -1,3 +1,5 @@
+import type { Finding } from '../core/conduct/finding.ts'
+import { conductOf } from '../core/conduct/report.ts'
 import { type FaultCounter, faultCounters, faultRules } from '../core/faults/rule.ts'
 import type { LogEntry } from '../core/log/request-log.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
@@ -9,22 +11,18 @@ import type { Change } from '../core/state/commit.ts'
 export const REQUEST_OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
 type Outcome = (typeof REQUEST_OUTCOMES)[number]
 
-/** The outcomes of the requests to one operation. */
-export interface OperationCount {
-  /** Null for requests that match no operation. */
-  readonly operation: string | null
-  readonly total: number
-  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>
+/** A finding with the sandbox of its requests. */
+export interface SandboxFinding extends Finding {
+  readonly sandbox: string
 }
 
-/** How often the fault rules with one id fired, in all sandboxes; 0: a fault that never fired proves nothing. */
-interface FaultCount {
-  readonly id: string
-  readonly fired: number
-}
+const MAX_FINDINGS = 1_000
 
 /** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
 export class Tally {
+  readonly findings: SandboxFinding[] = []
+  /** Number of findings beyond the first thousand, which are not kept. */
+  omitted = 0
   readonly #operations = new Map<string | null, Map<Outcome, number>>()
   readonly #assumed = new Map<string, number>()
   readonly #faults = new Map<string, number>()
@@ -38,17 +36,27 @@ export class Tally {
     })
   }
 
-  /** In the order in which operations were first called. */
-  get operations(): OperationCount[] {
+  /** Judges the clients of a sandbox when it is closed: its log is then emptied. */
+  judge(sandbox: Sandbox): void {
+    sandbox.listeners.onClosed(() => {
+      for (const finding of conductOf(sandbox, sandbox.log.entries()).data) {
+        if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
+        else this.omitted++
+      }
+    })
+  }
+
+  /** In the order in which operations were first called; null for requests that match no operation. */
+  get operations() {
     return [...this.#operations].map(([operation, outcomes]) => ({
       operation,
       total: [...outcomes.values()].reduce((sum, n) => sum + n, 0),
-      outcomes: Object.fromEntries(outcomes),
+      outcomes: Object.fromEntries(outcomes) as Readonly<Partial<Record<Outcome, number>>>,
     }))
   }
 
-  /** In the order in which they were armed. */
-  get faults(): readonly FaultCount[] {
+  /** How often the fault rules with one id fired, in all sandboxes, in the order in which they were armed. */
+  get faults() {
     return [...this.#faults].map(([id, fired]) => ({ id, fired }))
   }
 

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs'
 import { readTextFile, UnreadableText } from '../adapters/text.ts'
 import type { RecordingBundle } from '../core/record/bundle.ts'
 import { CommandFailed } from './command.ts'
-import { flagOf, type OptionName } from './options.ts'
+import { flagOf } from './options.ts'
 import { codeOf } from './print.ts'
 
 /** Reads a text file. Throws {@link CommandFailed}. @param fix the last sentence of the message */
@@ -26,7 +26,7 @@ export function writeText(file: string, text: string, mode?: number): void {
 }
 
 /** Creates the directory that an option names, so that a long run does not end without its files. Throws {@link CommandFailed}. */
-export function requireWritable(directory: string, option: OptionName): void {
+export function requireWritable(directory: string, option: string): void {
   try {
     mkdirSync(directory, { recursive: true })
     accessSync(directory, constants.W_OK)

@@ -43,6 +43,10 @@ test('sandboxes on a given emulator also start with a frozen clock, and are call
 test('a report leads to the dashboard of a given emulator, and otherwise says how to keep the sandbox', async () => {
   const sandbox = await given.sandbox('w1')
   expect(dashboardLine(given, sandbox)).toMatch(`${given.url}/__emulator/ui/#/w1/requests`)
+  // As `exec` sets it without --keep.
+  vi.stubEnv('WORKSPACE_EMULATOR_KEEP', 'false')
+  expect(dashboardLine(given, sandbox)).toBe('  to keep it for the dashboard, run the tests with exec --keep')
+  vi.stubEnv('WORKSPACE_EMULATOR_KEEP', '')
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   expect(dashboardLine(given, sandbox)).toMatch(/WORKSPACE_EMULATOR_URL set to a running emulator$/)
 })

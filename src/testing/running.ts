@@ -82,6 +82,8 @@ export const isKeptAfterFailure = (): boolean => givenEmulator() !== undefined
 
 /** How to open the sandbox of a failed test in the dashboard, as the last line of its report. */
 export function dashboardLine({ url }: EmulatorClient, { name }: SandboxClient): string {
+  if (process.env.WORKSPACE_EMULATOR_KEEP === 'false')
+    return '  to keep it for the dashboard, run the tests with exec --keep'
   return isKeptAfterFailure()
     ? `  kept in the dashboard while the emulator runs: ${url}/__emulator/ui/#/${name}/requests`
     : '  to keep it for the dashboard, run the tests with WORKSPACE_EMULATOR_URL set to a running emulator'

@@ -9,17 +9,12 @@ import type { RunningEmulator } from '../emulator/emulator.ts'
 import { connect, type SandboxClient } from '../index.ts'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
 import { Child } from '../terminal/exec-child.ts'
-import {
-  type CERTIFY_OPTIONS,
-  type Environment,
-  flagOf,
-  type OptionName,
-  optionOf,
-} from '../terminal/options.ts'
+import { type Environment, flagOf, type Options } from '../terminal/options.ts'
 import { type AdapterCommand, type Answer, adapterAnswer, ERROR_KINDS } from './certify/verdicts.ts'
+import type { CERTIFY_OPTIONS } from './options.ts'
 
 /** How all cases of a run are executed. */
-export interface Setup extends Invocation<(typeof CERTIFY_OPTIONS)[number]> {
+export interface Setup extends Invocation<typeof CERTIFY_OPTIONS> {
   readonly emulator: RunningEmulator
   readonly command: readonly string[]
   /** Real milliseconds for one case. */
@@ -78,17 +73,17 @@ export async function onStage<T>(
 export function repeatCommand(
   name: 'certify' | 'hunt',
   { options, given, command }: Pick<Setup, 'given' | 'command'> & { readonly options: object },
-  names: readonly OptionName[],
+  repeated: Options,
   run: string,
 ): string {
-  const flags = names
-    .filter((option) => given.has(option))
-    .flatMap((option) => {
-      const value: unknown = options[option as keyof typeof options]
-      const { kind, placeholder } = optionOf(option)
-      if (kind === 'switch') return value === true ? [flagOf(option)] : []
-      if (typeof value === 'boolean') return [flagOf(option), value ? 'on' : 'off']
-      return [flagOf(option), placeholder === 'duration' ? formatDuration(value as number) : String(value)]
+  const flags = Object.entries(repeated)
+    .filter(([name]) => given.has(name))
+    .flatMap(([name, option]) => {
+      const value: unknown = options[name as keyof typeof options]
+      const flag = flagOf(name, option)
+      if (option.kind === 'switch') return value === true ? [flag] : []
+      if (typeof value === 'boolean') return [flag, value ? 'on' : 'off']
+      return [flag, option.placeholder === 'duration' ? formatDuration(value as number) : String(value)]
     })
   return ['workspace-emulator', name, ...flags, '--run', run, '--', ...command].map(shellWord).join(' ')
 }

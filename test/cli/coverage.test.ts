@@ -62,6 +62,28 @@ test('exec --coverage writes a file, and later runs add to it', async () => {
   expect(out).toContain(`Coverage: ${met.length} of ${data.length} points`)
 })
 
+test('coverage adds the files of several jobs, and names file and pointer of one that is wrong', async () => {
+  const point = { kind: 'status', how: 'GET /v1/a' }
+  const shard = (a: string | null, b: string | null) =>
+    temporaryFile(
+      'shard.json',
+      JSON.stringify({
+        data: [
+          { ...point, id: 'a', met: a },
+          { ...point, id: 'b', met: b },
+          { ...point, id: 'c', met: null },
+        ],
+      }),
+    )
+  const files = [shard('fault', null), shard('service', 'fault')]
+  const { code, out } = await command(['coverage', ...files, '--fail-under', '60', '--json'])
+  expect([code, JSON.parse(out)]).toMatchObject([0, { total: 3, met: 2, met_by_faults: 1 }])
+  const wrong = temporaryFile('wrong.json', '{"data": [{"id": "a"}]}')
+  expect((await command(['coverage', ...files, wrong])).err).toMatch(
+    /^\S+wrong\.json is not a file of exec --coverage: \/data\/0\/kind [^\n]+$/,
+  )
+})
+
 test('the summary of exec has the counts and the gaps, in JSON and in Markdown', async () => {
   const file = join(temporaryDirectory(), 'coverage.json')
   const page = join(temporaryDirectory(), 'summary.md')

@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...['requests export', 'record', 'state export', 'state import', 'state put', 'endpoints add'],
   ],
   'people type it many times a day': [
-    ...['reset', 'clock', 'clock freeze', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],
+    ...['reset', 'clock', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],
     ...['scenario start', 'faults clear', 'limits clear', 'state patch', 'state delete', 'snapshot delete'],
     ...[
       'sandbox delete',

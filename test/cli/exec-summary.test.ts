@@ -110,6 +110,24 @@ test('in a GitHub workflow, the summary is appended to the step summary as Markd
   )
 })
 
+test('the reasons of the refused requests of a failed run are in the summary, for any runner', async () => {
+  const file = join(temporaryDirectory(), 'summary.md')
+  const script = "await call('/nowhere'); process.exitCode = 4"
+  const { err } = await execScript(script, ['--json'], { GITHUB_STEP_SUMMARY: file })
+  const { refusals } = JSON.parse(err.split('\n').at(-1) ?? '') as Summary
+  expect(refusals).toEqual([
+    {
+      line: 'GET /v1/nowhere  404  default-000001',
+      reasons: [expect.stringMatching(/^It was refused with 404 /), expect.any(String)],
+    },
+  ])
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain(
+    '| `GET /v1/nowhere  404  default-000001` | It was refused with 404 route\\_not\\_found',
+  )
+  expect(text).not.toMatch(/(?<!`)https?:\/\//)
+})
+
 test('a summary that cannot be written causes a warning and nothing else', async () => {
   const folder = join(temporaryDirectory(), 'folder')
   mkdirSync(folder)

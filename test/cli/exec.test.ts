@@ -2,9 +2,19 @@ import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Environment } from '../../src/terminal/options.ts'
-import { command, execClient, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import {
+  command,
+  execClient,
+  lastingCommand,
+  nodeClient,
+  temporaryDirectory,
+  temporaryFile,
+} from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
+
+/** Without the warning about a command that sends no request. */
+const QUIET = ['--log-level', 'error']
 
 /** Runs `exec` in this process; its command runs in a separate one. */
 function exec(flags: readonly string[], words: readonly string[], env: Environment = {}) {
@@ -17,7 +27,7 @@ async function execScript(script: string, flags: readonly string[] = [], env: En
   const write =
     "const write = (value) => require('fs').writeFileSync(process.env.OUT, JSON.stringify(value));"
   const words = nodeClient(`${write}(async () => {${script}})()`)
-  const outcome = await exec(flags, words, { OUT: file, ...env })
+  const outcome = await exec([...QUIET, ...flags], words, { OUT: file, ...env })
   expect(outcome).toEqual({ code: 0, out: '', err: '' })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
@@ -27,7 +37,36 @@ test.for([
   [['sh', '-c', 'kill -9 $$'], 137],
   [['sh', '-c', 'kill -TERM $$'], 143],
 ] as const)('exec -- %j ends with its exit code and prints nothing else', async ([words, code]) => {
-  expect(await exec([], words)).toEqual({ code, out: '', err: '' })
+  expect(await exec(QUIET, words)).toEqual({ code, out: '', err: '' })
+})
+
+const NO_REQUEST = 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'
+
+test('a command without requests gets a warning, and with --require-requests the exit code 1', async () => {
+  const usual = await exec([], ['true'])
+  expect([usual.code, usual.err]).toEqual([0, expect.stringContaining(NO_REQUEST)])
+  const required = await exec(['--require-requests'], ['true'])
+  expect([required.code, required.err]).toEqual([1, expect.stringContaining(NO_REQUEST)])
+  const failed = await exec(['--require-requests'], ['sh', '-c', 'exit 4'])
+  expect([failed.code, failed.err]).toEqual([4, expect.stringContaining(NO_REQUEST)])
+})
+
+test('with --require-requests a command with a request succeeds without a warning', async () => {
+  const script =
+    "fetch(process.env.WORKSPACE_EMULATOR_URL + '/@w1/v1/data-views').then((each) => each.text())"
+  expect(await execClient(['--require-requests'], script)).toEqual({ code: 0, out: '', err: '' })
+})
+
+test('with --keep the emulator runs after the command until a signal, and the exit code is that of the command', async () => {
+  const file = join(temporaryDirectory(), 'url')
+  const script = `printf %s "$WORKSPACE_EMULATOR_URL $WORKSPACE_EMULATOR_KEEP" > ${file}; exit 3`
+  const { hasSaid, stop } = lastingCommand(['exec', '--keep', '--', 'sh', '-c', script], { PATH })
+  await hasSaid('The command ended with 3. The emulator still runs')
+  const [url, keep] = readFileSync(file, 'utf8').split(' ')
+  expect([(await fetch(`${url}/__emulator/ready`)).status, keep]).toEqual([200, 'true'])
+  const { code, err } = await stop()
+  expect([code, err]).toEqual([3, expect.stringContaining(`${url}/__emulator/ui/`)])
+  await expect(fetch(`${url}/__emulator/ready`)).rejects.toThrow()
 })
 
 /** Runs a command that sends requests with the demo key, and fails. */
@@ -85,7 +124,11 @@ test('a recording is named in the summary, and in a GitHub workflow as an annota
 test('a run without requests, and one that succeeds, are not recorded', async () => {
   const { directory } = await execRecorded([])
   expect(readdirSync(directory)).toEqual([])
-  expect(await exec(['--record-failures', directory], ['true'])).toEqual({ code: 0, out: '', err: '' })
+  expect(await exec([...QUIET, '--record-failures', directory], ['true'])).toEqual({
+    code: 0,
+    out: '',
+    err: '',
+  })
 })
 
 test('the command does not run if its recordings could not be written', async () => {
@@ -151,15 +194,8 @@ test('in a GitHub workflow, each refused request of a failed run is an annotatio
   ])
 })
 
-test.for([
-  [
-    'without requests hints at the variable',
-    [],
-    'No request came to the emulator. Does the command read WORKSPACE_BASE_URL?',
-  ],
-  ['without refused requests has no report', ['/data-views'], ''],
-] as const)('a failed run %s', async ([, paths, err]) => {
-  expect(await execFailing(paths)).toEqual({ code: 3, out: '', err })
+test('a failed run without refused requests has no report', async () => {
+  expect(await execFailing(['/data-views'])).toEqual({ code: 3, out: '', err: '' })
 })
 
 test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {
@@ -223,7 +259,7 @@ test('arguments after -- reach the command unchanged', async () => {
   const script = "require('fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))"
   const argv = [process.execPath, '-e', script, '--', ...words]
   for (const flags of [[], ['--seed', '2'], ['--strict']]) {
-    expect(await exec(flags, argv, { OUT: file })).toEqual({ code: 0, out: '', err: '' })
+    expect(await exec([...QUIET, ...flags], argv, { OUT: file })).toEqual({ code: 0, out: '', err: '' })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(words)
   }
 })

@@ -19,7 +19,7 @@ async function withBatch() {
 test('the clock can be frozen, started, and accelerated', async () => {
   const { run } = await running()
   expect((await run('clock', 'rate', '60')).out).toBe(`${START}, rate 60\nnext: nothing is due`)
-  expect((await run('clock', 'freeze')).out).toMatch(/, frozen\n/)
+  expect((await run('clock', 'rate', '0')).out).toMatch(/, frozen\n/)
   expect((await run('clock', 'rate', '1')).out).toMatch(/, rate 1\n/)
 })
 
@@ -28,11 +28,10 @@ test('a batch can be held, released, and ended in each way', async () => {
   expect((await run('batch', 'hold', id)).out).toContain(`${id}: validating, held, 0 of 2 items finished`)
   expect((await run('batch', 'release', id)).out).toContain(`${id}: validating, 0 of 2 items finished`)
   expect((await run('batch', 'list')).out).toContain(`${id}  validating`)
-  expect((await run('batch', 'results', id)).out.split('\n').map((line) => line.split(/ +/)[0])).toEqual([
-    'CUSTOM',
-    'a',
-    'b',
-  ])
+  // A slow machine needs a second page for the other result.
+  expect((await run('batch', 'results', id)).out).toMatch(
+    /^CUSTOM ID .*\na .*\n(?:b |There are more: workspace-emulator call GET "batches\/\w+\/results\?offset=1"$)/,
+  )
   await run('call', 'PATCH', `batches/${id}`, '{"pace": {"validating": "1h"}}')
   expect((await run('batch', 'show', id)).out).toContain('validating "1h"')
   expect((await run('batch', 'fail', id, 'The model is overloaded.')).out).toContain(`${id}: failed`)

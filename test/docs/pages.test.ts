@@ -145,7 +145,12 @@ function expectCall(call: string, at: string): void {
   // A command without arguments has no further words: otherwise the second word is a subcommand that does not exist.
   if (names.length > 1 && Object.keys(command?.args ?? {}).length === 0)
     expect(names.join(' '), at).toBe(command?.name)
-  const known = ['--help', '--version', '-p', ...(command?.options ?? []).map(flagOf)]
+  const known = [
+    '--help',
+    '--version',
+    '-p',
+    ...Object.entries(command?.options ?? {}).map((each) => flagOf(...each)),
+  ]
   for (const flag of words.filter((word) => /^--?[a-z]/.test(word))) expect(known, at).toContain(flag)
 }
 

@@ -10,7 +10,7 @@ import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { batchLifecycle } from '../../src/service/batch-predictions/states.ts'
 import { checkedFields } from '../../src/service/uncontracted.ts'
-import { referenceTable, START_OPTIONS } from '../../src/terminal/options.ts'
+import { START_OPTIONS, shownDefault, usageOf, variableOf } from '../../src/terminal/options.ts'
 import { programmeOf } from '../../src/tools/certify/programme.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { tools } from '../../src/tools/mcp/tools.ts'
@@ -92,7 +92,16 @@ export const references: Readonly<Record<string, () => string>> = {
         { reads: 'nothing', changes: 'adds', destroys: 'replaces or removes' }[effect],
       ]),
     ),
-  flags: () => referenceTable(START_OPTIONS).trimEnd(),
+  flags: () =>
+    table(
+      ['flag', 'environment variable', 'default', 'meaning'],
+      Object.entries(START_OPTIONS).map(([name, option]) => [
+        code(usageOf(name, option)),
+        code(variableOf(name, option)),
+        shownDefault(option),
+        option.description,
+      ]),
+    ),
   control: () =>
     table(
       ['call', 'what it does'],

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { refusalsOf } from '../../src/cli/exec-refusals.ts'
+import { refusalLines, refusalsOf } from '../../src/cli/exec-summary.ts'
 import { connect } from '../../src/index.ts'
 import { loggerTo } from '../../src/terminal/logger.ts'
 import { Tally } from '../../src/terminal/tally.ts'
@@ -176,7 +176,7 @@ test('40 secrets in 40 places are in no file, log or output', async () => {
     recording: (await run('record')).out,
     conduct: (await run('conduct')).out + (await run('conduct', '--json')).out,
     'report of a test': await reportOn(sandbox),
-    'report of exec': `${await refusalsOf(emulator, false, {}, tallied)}${await refusalsOf(emulator, true, {}, tallied)}`,
+    'report of exec': refusalLines(await refusalsOf(emulator), tallied, true).join('\n'),
     'log of the process': lines.join(''),
   }
   await emulator.close()

@@ -7,6 +7,7 @@ import { counted } from '../../core/words.ts'
 import { CommandFailed, FAILED, type Invocation } from '../../terminal/command.ts'
 import { requireJsonFile } from '../../terminal/json-files.ts'
 import { codeOf, columns, show } from '../../terminal/print.ts'
+import type { INIT_OPTIONS } from '../local-options.ts'
 
 /** The test runners: the package of each, and the commands that run the test from its folder of templates. */
 const RUNNERS = {
@@ -28,9 +29,7 @@ interface Plan {
   readonly exists: boolean
 }
 
-type InitInvocation = Invocation<
-  'vitest' | 'playwright' | 'endpointExamples' | 'agents' | 'dryRun' | 'yes' | 'json' | 'noColor'
->
+type InitInvocation = Invocation<typeof INIT_OPTIONS>
 
 /** `init`: copies templates into the current directory. */
 export async function init(invocation: InitInvocation): Promise<number> {

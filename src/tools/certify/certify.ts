@@ -12,10 +12,11 @@ import {
   NOT_REACHED,
   OK,
 } from '../../terminal/command.ts'
-import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
+import { flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { readText, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand, type Setup } from '../client-process.ts'
+import { CERTIFY_OPTIONS } from '../options.ts'
 import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
 import { runCase } from './case.ts'
 import { runCopies } from './copies.ts'
@@ -27,13 +28,14 @@ const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 const SKIPPED = { exit_code: null, sent: [], ms: 0, stderr: '' }
 
 /** The options that count for one case. */
-const REPEATED = ['adapter', 'retries', 'timeout'] as const
+const { adapter, retries, timeout } = CERTIFY_OPTIONS
+const REPEATED = { adapter, retries, timeout }
 
 /** Cases that run at once. Each of them mostly waits. */
 const AT_ONCE = 3
 
 /** Runs the programme, or copies, of a client with an emulator of their own. Resolves with the exit code. */
-export async function certify(invocation: Invocation<(typeof CERTIFY_OPTIONS)[number]>): Promise<number> {
+export async function certify(invocation: Invocation<typeof CERTIFY_OPTIONS>): Promise<number> {
   const { options, given, env } = invocation
   const command = commandAfterDashes('certify', invocation)
   const hasCopies = options.clients > 1

@@ -8,16 +8,11 @@ import { formatDuration, MINUTE, SECOND } from '../../core/time/instant.ts'
 import { repeatEvery } from '../../core/time/realtime.ts'
 import { counted } from '../../core/words.ts'
 import { CommandFailed, commandAfterDashes, FAILED, INCOMPLETE, OK } from '../../terminal/command.ts'
-import {
-  HUNTED_OPTIONS,
-  isNpmScript,
-  resolveOptions,
-  START_OPTIONS,
-  UsageError,
-} from '../../terminal/options.ts'
+import { isNpmScript, resolveOptions, START_OPTIONS, UsageError } from '../../terminal/options.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { requireWritable, writeRecording, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand } from '../client-process.ts'
+import { HUNT_OPTIONS, HUNTED_OPTIONS } from '../options.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntInvocation, type HuntSetup, type Trial, tryOut } from './trial.ts'
@@ -206,7 +201,7 @@ class Search {
       ms,
       isRepeated,
       also: [],
-      repeat: repeatCommand('hunt', setup, [...HUNTED_OPTIONS, 'junit'], smallest.name),
+      repeat: repeatCommand('hunt', setup, { ...HUNTED_OPTIONS, junit: HUNT_OPTIONS.junit }, smallest.name),
       recordings:
         setup.options.findings === undefined ? [] : writeFinding(setup.options.findings, found, recordings),
       has_scripts: recordings.some((bundle) => scriptsOf(bundle).length > 0),

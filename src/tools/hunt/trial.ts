@@ -11,16 +11,14 @@ import { deliveries } from '../../core/webhooks/records.ts'
 import { SILENT } from '../../emulator/options.ts'
 import type { Invocation } from '../../terminal/command.ts'
 import { launch, type StartOptions, variablesOf } from '../../terminal/launch.ts'
-import type { HUNTED_OPTIONS } from '../../terminal/options.ts'
 import { Tally } from '../../terminal/tally.ts'
 import { readText } from '../../terminal/text-file.ts'
 import { settled } from '../certify/case.ts'
 import { startClient } from '../client-process.ts'
+import type { HUNT_OPTIONS } from '../options.ts'
 import { reportedErrors } from './runner-errors.ts'
 
-export type HuntInvocation = Invocation<
-  (typeof HUNTED_OPTIONS)[number] | 'budget' | 'run' | 'timeout' | 'findings' | 'junit' | 'json'
->
+export type HuntInvocation = Invocation<typeof HUNT_OPTIONS>
 
 /** How the command is run. */
 export interface HuntSetup extends HuntInvocation {

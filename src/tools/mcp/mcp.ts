@@ -7,11 +7,12 @@ import { generatedToken, launch, loggerOf, type StartOptions } from '../../termi
 import { givenOptions, isNpmScript, resolveOptions, START_OPTIONS } from '../../terminal/options.ts'
 import { oneLine } from '../../terminal/print.ts'
 import { onSignals } from '../../terminal/signals.ts'
+import type { MCP_OPTIONS } from '../options.ts'
 import { StdioServerTransport, serveStdio } from './sdk.ts'
 import { mcpServer } from './server.ts'
 import type { FoundEmulator } from './tools.ts'
 
-type McpInvocation = Invocation<'url' | 'controlToken' | 'sandbox' | 'readOnly'>
+type McpInvocation = Invocation<typeof MCP_OPTIONS>
 
 /** `mcp`: serves the Model Context Protocol on stdin and stdout until the client closes stdin. */
 export async function mcp(invocation: McpInvocation): Promise<number> {

@@ -7,13 +7,12 @@ import { CommandFailed, FAILED, type Invocation, OK } from '../../terminal/comma
 import { isNpmScript, UsageError } from '../../terminal/options.ts'
 import { show } from '../../terminal/print.ts'
 import { untilStopped } from '../../terminal/signals.ts'
+import type { REPLAY_OPTIONS } from '../options.ts'
 import { readBundle, refusedState, scenarioFiles } from './bundle-file.ts'
 import { type Replayed, replayBundle } from './run.ts'
 
 /** `replay`: repeats a recording, and ends with 1 if an output differs. */
-export async function replayFile(
-  invocation: Invocation<'until' | 'exportTo' | 'runScripts' | 'endpoints' | 'json' | 'noColor'>,
-): Promise<number> {
+export async function replayFile(invocation: Invocation<typeof REPLAY_OPTIONS>): Promise<number> {
   const { options, terminal, env } = invocation
   const [file = ''] = invocation.args
   const bundle = await readBundle(file)

@@ -9,6 +9,7 @@ import { CLOCK, SANDBOX_TABLE } from '../../../core/state/state.ts'
 import type { ClockRow } from '../../../core/time/clock.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { futureEvent, ranEvent } from '../../../core/time/scheduler.ts'
+import { EVENT_TYPES, type EventType } from '../event-types.ts'
 import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
@@ -77,7 +78,7 @@ const sandboxEvent = () =>
         version: z.string(),
         /** Real instant at which the emulator was started; a different instant means another process. */
         started_at: timestamp(),
-        types: z.array(z.enum(TYPES)),
+        types: z.array(z.enum(EVENT_TYPES)),
       }),
     ),
     event('dropped', z.strictObject({ count: z.int() })),
@@ -90,8 +91,8 @@ type Data<Type extends SandboxEvent['type']> = Extract<SandboxEvent, { readonly 
 
 type Hear = (data: object) => void
 
-/** The types of events, and how to listen to each. */
-const sources = {
+/** How to listen to each type of events. */
+const sources: Readonly<Record<EventType, (sandbox: Sandbox, tell: Hear) => () => void>> = {
   request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
   event: (sandbox: Sandbox, tell: Hear) =>
     sandbox.listeners.onEvent((event) => {
@@ -130,24 +131,19 @@ function onRow({ store }: Sandbox, row: string, call: (after: Change['after'], a
   })
 }
 
-/** A type of event that a client can choose. */
-export type EventType = keyof typeof sources
-
-const TYPES = Object.keys(sources) as readonly EventType[]
-
 const filter = () =>
   z
     .strictObject({
       types: queryText()
         .superRefine((text, context) => {
           for (const word of text.split(',')) {
-            if (TYPES.some((type) => type === word)) continue
-            const message = `must be one or more of ${TYPES.join(', ')}, separated by commas; "${word}" is not one of them.${didYouMean(word, TYPES)}`
+            if (EVENT_TYPES.some((type) => type === word)) continue
+            const message = `must be one or more of ${EVENT_TYPES.join(', ')}, separated by commas; "${word}" is not one of them.${didYouMean(word, EVENT_TYPES)}`
             context.addIssue({ code: 'custom', message })
           }
         })
-        .transform((text) => TYPES.filter((type) => text.split(',').includes(type)))
-        .meta({ description: `Any of ${TYPES.join(', ')}, separated by commas. Default: all of them.` })
+        .transform((text) => EVENT_TYPES.filter((type) => text.split(',').includes(type)))
+        .meta({ description: `Any of ${EVENT_TYPES.join(', ')}, separated by commas. Default: all of them.` })
         .optional(),
     })
     .prefault({})
@@ -161,12 +157,12 @@ export const eventRoutes = [
     name: 'events.follow',
     method: 'GET',
     path: '/events',
-    summary: `Follow the events of the sandbox as server-sent events: ${TYPES.join(', ')}; types selects some of them`,
+    summary: `Follow the events of the sandbox as server-sent events: ${EVENT_TYPES.join(', ')}; types selects some of them`,
     returns:
       'An endless stream: hello first, then each event with an id that counts up within this connection (Last-Event-ID has no effect), dropped with a count when the reader was too slow, and end with a reason when the sandbox is removed or the emulator closes.',
     input: () => ({ query: filter() }),
     output: sandboxEvent,
-    handle: ({ host, sandbox, query: { types = TYPES } }) => ({
+    handle: ({ host, sandbox, query: { types = EVENT_TYPES } }) => ({
       stream: feeds.open(sourceOf(host, sandbox, types), host.closing),
     }),
   }),

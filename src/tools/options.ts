@@ -1,0 +1,67 @@
+import { SECOND } from '../core/time/instant.ts'
+import { choiceOption, option, optional, toggle } from '../emulator/option.ts'
+import { described, freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from '../terminal/options.ts'
+
+/** The options of `certify`. They stand apart from its code, which is loaded when it runs. */
+export const CERTIFY_OPTIONS = {
+  adapter: toggle('the command is an adapter: it gets commands as JSON on stdin (level B)'),
+  clients: option(kinds.count, 1, {
+    description: 'copies of the command that run in one sandbox, under one limit; reports their attempts',
+  }),
+  retries: SHARED.retries,
+  run: SHARED.run,
+  skipFrom: freeText('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
+  junit: SHARED.junit,
+  timeout: described(SHARED.timeout, 'real time for each case; a client that takes longer is ended', '10s'),
+  json: described(PRINT_OPTIONS.json, 'the whole report as one line of JSON on stdout instead of text'),
+}
+
+const { fixtures, settings, seed, clock, rate, skipOnPoll, auth, limits, strict } = START_OPTIONS
+const { scenarios, scenario, endpoints } = START_OPTIONS
+
+/** The options of `hunt` for the emulator of each run. */
+export const HUNTED_OPTIONS = {
+  fixtures,
+  settings,
+  seed: described(seed, 'seed of the data, and of the order of the sequences of two faults'),
+  ...{ clock, rate, skipOnPoll, auth, limits, strict, scenarios, scenario, endpoints },
+}
+
+export const HUNT_OPTIONS = {
+  budget: option(kinds.duration, 5 * 60 * SECOND, {
+    shown: '5m',
+    description: 'real time after which no further run begins',
+  }),
+  run: described(SHARED.run, 'only faults with this name; * is any run of characters'),
+  timeout: described(
+    SHARED.timeout,
+    'real time for one run, after which the command hangs',
+    'five times as long as without faults, at least 10s',
+  ),
+  findings: freeText('directory', 'directory for a fault rule, a test and a recording of each finding'),
+  junit: described(SHARED.junit, 'JUnit XML that the command writes: its failures count, not the output'),
+  ...HUNTED_OPTIONS,
+  json: described(PRINT_OPTIONS.json, 'the findings as one line of JSON on stdout instead of text'),
+  noColor: PRINT_OPTIONS.noColor,
+}
+
+export const REPLAY_OPTIONS = {
+  until: optional(kinds.count, 'all', 'stop after this many inputs, with the dashboard open'),
+  exportTo: {
+    ...optional(choiceOption('form', ['vitest']), 'none', 'print a test instead'),
+    flag: 'to',
+    variable: 'replay-to',
+  },
+  runScripts: toggle('run the scripts in the recording, with the rights of your user: read them first'),
+  endpoints,
+  ...PRINT_OPTIONS,
+}
+
+export const MCP_OPTIONS = {
+  url: SHARED.url,
+  controlToken: START_OPTIONS.controlToken,
+  sandbox: described(SHARED.sandbox, 'sandbox of tools that name none'),
+  readOnly: toggle('offer only the tools that change nothing'),
+  json: described(PRINT_OPTIONS.json, 'an error of the command as one line of JSON on stderr'),
+  noColor: PRINT_OPTIONS.noColor,
+}
