@@ -177,18 +177,18 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_904,
+  adapters: 4_895,
   cli: 3_115,
   client: 1_905,
-  core: 19_193,
+  core: 19_204,
   dashboard: 8_572,
   emulator: 1_774,
   endpoints: 1_437,
   'json-schema': 3_062,
   server: 694,
-  'server/control': 5_091,
+  'server/control': 5_092,
   'server/http': 4_259,
-  service: 8_863,
+  service: 8_853,
   src: 715,
   terminal: 2_218,
   testing: 1_116,
