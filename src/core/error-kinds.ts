@@ -39,179 +39,158 @@ export const statusSettings = {
   unsupportedMedia: statusSetting('unsupported_media', 'U072', 415, 'to a body that is not JSON'),
 } as const
 
+/** A kind of error. By default, the same request cannot succeed later. */
+function kind(
+  status: ErrorKind['status'],
+  title: string,
+  meaning: string,
+  more: Partial<ErrorKind> = {},
+): ErrorKind {
+  return { status, title, meaning, retryable: false, ...more }
+}
+
 /** The errors of any service. Resources declare theirs by {@link declareError}. */
 const catalog = {
-  validation_failed: {
-    status: statusSettings.validation,
-    title: 'Validation Failed',
-    retryable: false,
-    meaning:
-      'A field of the body or the query breaks a rule; the list of errors has a pointer to each such field.',
-    sentence: 'A field of the request is not valid.',
-  },
-  malformed_json: {
-    status: statusSettings.validation,
-    title: 'Malformed JSON',
-    retryable: false,
-    meaning: 'The body is not JSON text; the message names the line and column.',
-  },
-  bad_request: {
-    status: 400,
-    title: 'Bad Request',
-    retryable: false,
-    meaning: 'The request is not valid HTTP, so no operation has received it.',
+  validation_failed: kind(
+    statusSettings.validation,
+    'Validation Failed',
+    'A field of the body or the query breaks a rule; the list of errors has a pointer to each such field.',
+    { sentence: 'A field of the request is not valid.' },
+  ),
+  malformed_json: kind(
+    statusSettings.validation,
+    'Malformed JSON',
+    'The body is not JSON text; the message names the line and column.',
+  ),
+  bad_request: kind(400, 'Bad Request', 'The request is not valid HTTP, so no operation has received it.', {
     sentence: 'The request was not understood.',
-  },
-  unauthorized: {
-    status: statusSettings.unauthenticated,
-    title: 'Unauthorized',
-    retryable: false,
-    mitigation:
-      'Send "Authorization: Bearer <key>" with a key of this sandbox; the banner and the fixtures list them.',
-    meaning: 'The request has no key, or a key that this sandbox does not have.',
-    sentence: 'The key is not valid.',
-  },
-  forbidden: {
-    status: statusSettings.forbidden,
-    title: 'Forbidden',
-    retryable: false,
-    meaning: 'The key is valid, but its owner may not do this.',
+  }),
+  unauthorized: kind(
+    statusSettings.unauthenticated,
+    'Unauthorized',
+    'The request has no key, or a key that this sandbox does not have.',
+    {
+      mitigation:
+        'Send "Authorization: Bearer <key>" with a key of this sandbox; the banner and the fixtures list them.',
+      sentence: 'The key is not valid.',
+    },
+  ),
+  forbidden: kind(statusSettings.forbidden, 'Forbidden', 'The key is valid, but its owner may not do this.', {
     sentence: 'The key is not allowed to do this.',
-  },
-  not_found: {
-    status: statusSettings.notFound,
-    title: 'Not Found',
-    retryable: false,
-    meaning: 'The object does not exist, or not for this caller.',
-    sentence: 'There is no such object.',
-  },
-  route_not_found: {
-    status: 404,
-    title: 'Route Not Found',
-    retryable: false,
-    meaning: 'No operation has this path.',
-  },
-  method_not_allowed: {
-    status: 405,
-    title: 'Method Not Allowed',
-    retryable: false,
-    meaning: 'The path does not accept this method; the Allow header lists the methods that it accepts.',
-  },
-  request_timeout: {
-    status: 408,
-    title: 'Request Timeout',
-    retryable: true,
-    meaning: 'The request did not arrive completely within the time limit.',
-    sentence: 'The request did not arrive in time.',
-  },
-  conflict: {
-    status: statusSettings.conflict,
-    title: 'Conflict',
-    retryable: false,
-    meaning: 'The state of the object does not allow this.',
+  }),
+  not_found: kind(
+    statusSettings.notFound,
+    'Not Found',
+    'The object does not exist, or not for this caller.',
+    { sentence: 'There is no such object.' },
+  ),
+  route_not_found: kind(404, 'Route Not Found', 'No operation has this path.'),
+  method_not_allowed: kind(
+    405,
+    'Method Not Allowed',
+    'The path does not accept this method; the Allow header lists the methods that it accepts.',
+  ),
+  request_timeout: kind(
+    408,
+    'Request Timeout',
+    'The request did not arrive completely within the time limit.',
+    { retryable: true, sentence: 'The request did not arrive in time.' },
+  ),
+  conflict: kind(statusSettings.conflict, 'Conflict', 'The state of the object does not allow this.', {
     sentence: 'The object is in a state that does not allow this.',
-  },
-  idempotency_key_reused: {
-    status: 409,
-    title: 'Idempotency Key Reused',
-    retryable: false,
-    mitigation: 'Send the first body again to replay its response, or a new key with another body.',
-    meaning: 'The Idempotency-Key belongs to an earlier request with another body.',
-    sentence: 'The Idempotency-Key was used before with a different body.',
-  },
-  idempotency_key_in_use: {
-    status: 409,
-    title: 'Idempotency Key In Use',
-    retryable: true,
-    mitigation: 'Wait until the first request with the key has its response, then send this one again.',
-    meaning: 'The first request with this Idempotency-Key is still in progress.',
-    sentence: 'A request with the same Idempotency-Key is still in progress.',
-  },
-  precondition_failed: {
-    status: 412,
-    title: 'Precondition Failed',
-    retryable: false,
-    meaning:
-      'The record no longer has the ETag that If-Match names. Only the control interface has conditional requests.',
-  },
-  payload_too_large: {
-    status: statusSettings.tooLarge,
-    title: 'Payload Too Large',
-    retryable: false,
-    meaning: 'The body has more bytes than the operation accepts.',
-    sentence: 'The body is too large.',
-  },
-  unsupported_media_type: {
-    status: statusSettings.unsupportedMedia,
-    title: 'Unsupported Media Type',
-    retryable: false,
-    mitigation: 'Send the body as JSON with "Content-Type: application/json".',
-    meaning: 'The Content-Type of the body is not JSON, or its encoding is not supported.',
-  },
-  expectation_failed: {
-    status: 417,
-    title: 'Expectation Failed',
-    retryable: false,
-    meaning: 'The Expect header has a value other than 100-continue.',
-  },
-  rate_limit_exceeded: {
-    status: 429,
-    title: 'Rate Limit Exceeded',
-    retryable: true,
-    documented: true,
-    meaning: 'The limit of requests in this window is reached; Retry-After contains the seconds to wait.',
-    sentence: 'More requests were sent than the limit allows.',
-  },
-  header_fields_too_large: {
-    status: 431,
-    title: 'Request Header Fields Too Large',
-    retryable: false,
-    meaning: 'The request line and the headers are longer than the server accepts.',
-  },
-  internal_error: {
-    status: 500,
-    title: 'Internal Error',
-    retryable: false,
-    meaning: 'A defect of the emulator, or the effect of a fault rule. A defect changes no data.',
-    sentence: 'The service failed to handle the request.',
-  },
-  emulator_contract_unspecified: {
-    status: 501,
-    title: 'Contract Unspecified',
-    retryable: false,
-    meaning: 'The specification names this operation, but does not describe its request and response.',
-  },
-  bad_gateway: {
-    status: 502,
-    title: 'Bad Gateway',
-    retryable: true,
-    meaning:
-      'A gateway in front of the service got no usable response from it; only a fault sends this response.',
-    sentence: 'The service sent no usable response.',
-  },
-  service_unavailable: {
-    status: 503,
-    title: 'Service Unavailable',
-    retryable: true,
-    meaning: 'The service does not accept requests for a while; only a fault sends this response.',
-    sentence: 'The service is not available at the moment.',
-  },
-  gateway_timeout: {
-    status: 504,
-    title: 'Gateway Timeout',
-    retryable: true,
-    meaning: 'A gateway in front of the service got no response in time; only a fault sends this response.',
-    sentence: 'The service did not respond in time.',
-  },
-  storage_unavailable: {
-    status: 507,
-    title: 'Storage Unavailable',
-    retryable: true,
-    mitigation:
-      'Free disk space or fix the permissions of the data directory; writing then resumes automatically.',
-    meaning: 'The change could not be written to disk, so it was not made.',
-  },
-} as const satisfies Readonly<Record<string, ErrorKind>>
+  }),
+  idempotency_key_reused: kind(
+    409,
+    'Idempotency Key Reused',
+    'The Idempotency-Key belongs to an earlier request with another body.',
+    {
+      mitigation: 'Send the first body again to replay its response, or a new key with another body.',
+      sentence: 'The Idempotency-Key was used before with a different body.',
+    },
+  ),
+  idempotency_key_in_use: kind(
+    409,
+    'Idempotency Key In Use',
+    'The first request with this Idempotency-Key is still in progress.',
+    {
+      retryable: true,
+      mitigation: 'Wait until the first request with the key has its response, then send this one again.',
+      sentence: 'A request with the same Idempotency-Key is still in progress.',
+    },
+  ),
+  precondition_failed: kind(
+    412,
+    'Precondition Failed',
+    'The record no longer has the ETag that If-Match names. Only the control interface has conditional requests.',
+  ),
+  payload_too_large: kind(
+    statusSettings.tooLarge,
+    'Payload Too Large',
+    'The body has more bytes than the operation accepts.',
+    { sentence: 'The body is too large.' },
+  ),
+  unsupported_media_type: kind(
+    statusSettings.unsupportedMedia,
+    'Unsupported Media Type',
+    'The Content-Type of the body is not JSON, or its encoding is not supported.',
+    { mitigation: 'Send the body as JSON with "Content-Type: application/json".' },
+  ),
+  expectation_failed: kind(
+    417,
+    'Expectation Failed',
+    'The Expect header has a value other than 100-continue.',
+  ),
+  rate_limit_exceeded: kind(
+    429,
+    'Rate Limit Exceeded',
+    'The limit of requests in this window is reached; Retry-After contains the seconds to wait.',
+    { retryable: true, documented: true, sentence: 'More requests were sent than the limit allows.' },
+  ),
+  header_fields_too_large: kind(
+    431,
+    'Request Header Fields Too Large',
+    'The request line and the headers are longer than the server accepts.',
+  ),
+  internal_error: kind(
+    500,
+    'Internal Error',
+    'A defect of the emulator, or the effect of a fault rule. A defect changes no data.',
+    { sentence: 'The service failed to handle the request.' },
+  ),
+  emulator_contract_unspecified: kind(
+    501,
+    'Contract Unspecified',
+    'The specification names this operation, but does not describe its request and response.',
+  ),
+  bad_gateway: kind(
+    502,
+    'Bad Gateway',
+    'A gateway in front of the service got no usable response from it; only a fault sends this response.',
+    { retryable: true, sentence: 'The service sent no usable response.' },
+  ),
+  service_unavailable: kind(
+    503,
+    'Service Unavailable',
+    'The service does not accept requests for a while; only a fault sends this response.',
+    { retryable: true, sentence: 'The service is not available at the moment.' },
+  ),
+  gateway_timeout: kind(
+    504,
+    'Gateway Timeout',
+    'A gateway in front of the service got no response in time; only a fault sends this response.',
+    { retryable: true, sentence: 'The service did not respond in time.' },
+  ),
+  storage_unavailable: kind(
+    507,
+    'Storage Unavailable',
+    'The change could not be written to disk, so it was not made.',
+    {
+      retryable: true,
+      mitigation:
+        'Free disk space or fix the permissions of the data directory; writing then resumes automatically.',
+    },
+  ),
+}
 
 /** The code of an error that a resource has declared. */
 type DeclaredCode = string & { readonly [declared]: true }

@@ -213,6 +213,14 @@ export function operation<I extends Input = Input, Target = undefined>(
 
 type Usual = 'errorFormat' | 'contract' | 'success'
 
+/** The body of an operation as a client writes it. Fields that a setting may require are optional. */
+export type BodyOf<O extends AnyOperation> =
+  O extends Operation<infer I, infer _> ? WithOptionals<Immutable<z.input<NonNullable<I['body']>>>> : never
+
+type WithOptionals<T> = {
+  readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+} & { readonly [K in keyof T as undefined extends T[K] ? K : never]?: T[K] }
+
 /** The handler of one kind of scheduled events. */
 export interface EventHandler {
   readonly kind: string

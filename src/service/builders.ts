@@ -1,11 +1,15 @@
 import type { JsonObject } from '../core/json.ts'
+import type { BodyOf } from '../core/operation.ts'
 import type { ApiKeyRecord } from '../core/request/auth.ts'
 import type { WebhookDraft } from '../core/webhooks/records.ts'
 import type { EventTriggerRecord } from './agents/schema.ts'
+import type { createConnection } from './connections.ts'
+import type { giveFeedback } from './conversations.ts'
 import type { FileRecord } from './files.ts'
-import type { PageRecord } from './pages.ts'
+import type { createPage, PageRecord } from './pages.ts'
 import type { SkillRecord } from './skills.ts'
 import type { MembershipRecord, TeamspaceRecord, UserRecord } from './teamspaces/schema.ts'
+import type { createTeamspace } from './teamspaces/teamspaces.ts'
 
 export type {
   ApiKeyRecord,
@@ -26,28 +30,19 @@ const builder =
   (changes: Partial<T> = {}): T => ({ ...usual, ...changes })
 
 /** Body of `POST /pages`. Specification: Endpoints / Create page. */
-export type PageBody = {
-  readonly name: string
-  readonly parent?: { readonly type: 'page'; readonly page_id: string }
-}
+export type PageBody = BodyOf<typeof createPage>
 
 /** Body of `POST /pages`: a page at the top level. */
 export const aPage = builder<PageBody>({ name: 'Roof plan' })
 
 /** Body of `POST /organization/teamspaces`. Specification: Endpoints / Create teamspace. */
-export type TeamspaceBody = {
-  /** At most 300 characters. */
-  readonly name: string
-  readonly access?: 'open' | 'closed'
-  /** The value of one of the settings `names.cloud_a` and `names.cloud_b`. */
-  readonly cloud_provider?: string
-}
+export type TeamspaceBody = BodyOf<typeof createTeamspace>
 
 /** Body of `POST /organization/teamspaces`; also of the `PATCH` that renames one. */
 export const aTeamspace = builder<TeamspaceBody>({ name: 'Quay wall' })
 
 /** Body of `POST /connections`. Specification: Endpoints / Create connection. */
-export type ConnectionBody = { readonly connector_id: string; readonly connection_provider_id: string }
+export type ConnectionBody = BodyOf<typeof createConnection>
 
 /** Body of `POST /connections`. */
 export const aConnection = builder<ConnectionBody>({
@@ -56,12 +51,7 @@ export const aConnection = builder<ConnectionBody>({
 })
 
 /** Body of `POST /conversations/{conversation_id}/messages/{message_id}`. Specification: Endpoints / Message feedback. */
-export type FeedbackBody = {
-  readonly like: 1 | -1
-  readonly feedback?: string | null
-  /** One of the setting `names.ui_surfaces`. */
-  readonly ui_surface?: string | null
-}
+export type FeedbackBody = BodyOf<typeof giveFeedback>
 
 /** Body of a message's feedback: a like without words. */
 export const aFeedback = builder<FeedbackBody>({ like: 1 })

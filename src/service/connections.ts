@@ -74,7 +74,7 @@ const CONSENT = 'connections'
 const connectorRequired = requiredFlag('connections.create', 'connector_id', false)
 const providerRequired = requiredFlag('connections.create', 'connection_provider_id', false)
 
-const createConnection = operation({
+export const createConnection = operation({
   name: 'connections.create',
   method: 'POST',
   path: '/connections',

@@ -122,7 +122,7 @@ const notAnAgentMessage = declareError('not_an_agent_message', {
   meaning: 'Feedback is only accepted for messages of an agent or a voice call.',
 })
 
-const giveFeedback = operation({
+export const giveFeedback = operation({
   name: 'messages.feedback',
   method: 'POST',
   path: '/conversations/{conversation_id}/messages/{message_id}',

@@ -74,7 +74,7 @@ const defaultScope = choice({
 const nameRequired = requiredFlag('pages.create', 'name', true)
 const parentRequired = requiredFlag('pages.create', 'parent', false)
 
-const createPage = operation({
+export const createPage = operation({
   name: 'pages.create',
   method: 'POST',
   path: '/pages',

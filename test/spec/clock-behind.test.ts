@@ -47,7 +47,7 @@ test('a clock that cannot keep up logs one warning with its fixes, and stopping 
     /^The clock of the sandbox default cannot keep up: events fall due faster than they run\. It is at 2026-03-\d\dT.*, \d+ s late\./,
   )
   expect(warnings[0]).toContain(
-    '"workspace-emulator clock rate 1" slows it down, "workspace-emulator clock freeze" stops it there',
+    '"workspace-emulator clock rate 1" slows it down, "workspace-emulator clock rate 0" stops it there',
   )
   const stopped = await emulator.control('PATCH', '/clock', { rate: 0 })
   expect([stopped.status, stopped.body.rate, stopped.body.lag_ms]).toEqual([200, 0, 0])

@@ -49,7 +49,8 @@ test('a built-in scenario is listed without being run, and loaded alone on first
 
 test('functions of a built-in scenario can be called before it is loaded', async () => {
   const { source } = await together({}, { 'a.ts': script(HOOK) })
-  const snapshot = { now: '2026-03-01T12:00:00.000Z', collections: [], records: () => [], state: () => [] }
+  const none = { collections: [], moves: [] }
+  const snapshot = { now: '2026-03-01T12:00:00.000Z', ...none, records: () => [], state: () => [] }
   const commands = await source.call('a', { on: 'batch.completed' }, snapshot)
   expect(commands).toEqual([{ kind: 'log', text: 'built in' }])
 })

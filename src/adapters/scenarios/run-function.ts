@@ -131,27 +131,18 @@ function batchList(snapshot: ScenarioSnapshot, queue: Queue, call: Call): BatchL
   const list = (): readonly BatchHandle[] => {
     if (all === undefined) {
       refuseAfter(call)
-      all = Object.freeze(frozenCopy(snapshot.records()).map((batch) => handle(batch, queue)))
+      all = Object.freeze(frozenCopy(snapshot.records()).map((batch) => handle(batch, snapshot, queue)))
     }
     return all
   }
   return { list, latest: () => list().at(-1), get: (id) => list().find((batch) => batch.id === id) }
 }
 
-/** The moves of a batch, and whether each takes a body. */
-const MOVES = [
-  ['fail', true],
-  ['complete', false],
-  ['expire', false],
-  ['cleanup', false],
-  ['change', true],
-] as const
-
 /** The batch with its moves, which are not enumerable. */
-function handle(batch: JsonObject, queue: Queue): BatchHandle {
+function handle(batch: JsonObject, { moves }: ScenarioSnapshot, queue: Queue): BatchHandle {
   const id = String(batch.id)
   const handle: object = { ...batch }
-  for (const [move, takesBody] of MOVES) {
+  for (const { name: move, takesBody } of moves) {
     const value = (body: JsonObject = {}) => queue({ kind: 'move', id, move, body: takesBody ? body : {} })
     Object.defineProperty(handle, move, { value })
   }

@@ -113,7 +113,7 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   expect(only('key.missing', steps)).toEqual(expected)
 })
 
-test('a finding about duplicates has the ids of the records that exist', () => {
+test('a finding about duplicates lists the records that were created', () => {
   const steps = [lost, { ...batch, created: ['things/2'] }]
   expect(reportOn(steps).data[0]).toMatchObject({
     message: expect.stringContaining('2 records exist: things/1, things/2'),

@@ -27,7 +27,7 @@ function unreadIn({ outcome, operation, entry }: ObservedRequest) {
   return [...parameters, ...fields]
 }
 
-/** Names of positions in lists, which are no credentials. */
+/** List positions, which are not credentials. */
 const POSITION = /page|cursor|next|continu|sync/i
 
 /** The parameters of the URL that look like credentials, each with a sentence. */
@@ -41,7 +41,7 @@ function credentialsIn({ operation, entry: { query, path } }: ObservedRequest) {
     }))
 }
 
-/** What a client sends in vain, or in the wrong part of a request. */
+/** Fields that nothing reads, and secrets in the URL. */
 export const requestFamily = family({
   section: 'Endpoints',
   facts: ({ requests }) =>

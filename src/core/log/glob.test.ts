@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import picomatch from 'picomatch'
 import { expect, test } from 'vitest'
@@ -34,6 +35,11 @@ test.for<[pattern: string, text: string, fits: boolean]>([
   ['[', '[', true],
 ])('%s against %s: %s', ([pattern, text, fits]) => {
   expect(fitsGlob(pattern, text)).toBe(fits)
+})
+
+test('the version of picomatch is exact, since a part of its result is not documented', () => {
+  const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  expect(dependencies.picomatch).toMatch(/^\d+\.\d+\.\d+$/)
 })
 
 test('a glob fits the same texts as in picomatch', () => {

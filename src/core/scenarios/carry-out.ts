@@ -49,6 +49,7 @@ export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnaps
     now: scope.at,
     ...(call.event === null ? {} : { event: call.event }),
     ...(about === undefined ? {} : { record: about }),
+    moves: (script?.moves ?? []).map(({ name, input }) => ({ name, takesBody: input !== undefined })),
     records: () =>
       script === undefined ? [] : records(script.table).map((record) => script.show(record, scope)),
     collections: [...service.collections.keys(), ...store.own(service.collections)],

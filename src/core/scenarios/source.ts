@@ -106,6 +106,8 @@ export interface ScenarioSnapshot {
   readonly event?: ScenarioEvent
   /** Id of the record that the event is about, where scenarios can move it. */
   readonly record?: string
+  /** The moves of those records, and whether each takes a body. */
+  readonly moves: readonly { readonly name: string; readonly takesBody: boolean }[]
   /** Every record that scenarios can move, as responses show it, oldest first. */
   records(): readonly JsonObject[]
   /** The names of all collections. */

@@ -193,7 +193,7 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
   await expect(advance(sandbox, { to: (now) => now + 60 * SECOND })).rejects.toMatchObject({
     code: 'conflict',
     options: {
-      mitigation: expect.stringContaining('"workspace-emulator clock freeze" stops it where it is'),
+      mitigation: expect.stringContaining('"workspace-emulator clock rate 0" stops it where it is'),
     },
   })
   // The clock is still late: every due event is still scheduled.

@@ -143,7 +143,7 @@ class Advance {
         refuse('conflict', {
           detail: `The running clock cannot keep up: it is at ${formatInstant(sandbox.clock.now)}, ${Math.round(lagOf(sandbox) / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
           mitigation:
-            '"workspace-emulator clock freeze" stops it where it is, "workspace-emulator clock rate 1" slows it down. Then advance again.',
+            '"workspace-emulator clock rate 0" stops it where it is, "workspace-emulator clock rate 1" slows it down. Then advance again.',
         })
       await this.#giveBack()
     }

@@ -70,17 +70,9 @@ export async function serveCall({ host, routes }: Context, call: RawCall): Promi
   }
 }
 
-const NOT_RECORDED: readonly string[] = [
-  'requests.verify',
-  'requests.wait',
-  'scenarios.refresh',
-  'endpoints.refresh',
-]
-
-// Snapshots and searches change nothing that requests depend on; a restored snapshot begins another recording.
-function isRecorded({ method, name, withoutSandbox }: AnyControlRoute): boolean {
-  if (method === 'GET' || withoutSandbox === true || name.startsWith('snapshots.')) return false
-  return !NOT_RECORDED.includes(name)
+// A recording has what may change the sandbox.
+function isRecorded({ method, withoutSandbox, unrecorded }: AnyControlRoute): boolean {
+  return method !== 'GET' && withoutSandbox !== true && unrecorded !== true
 }
 
 // Reads still work when due events cannot be written to the disk.

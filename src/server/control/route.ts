@@ -90,6 +90,8 @@ export interface ControlRoute<
   readonly runsDueEvents?: true
   /** Its handler waits before it acts. */
   readonly actsLater?: true
+  /** A recording leaves it out: it changes nothing that later requests depend on, or it begins another recording. */
+  readonly unrecorded?: true
   /** It accepts If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
   readonly conditional?: true
   /** Its response has the entity tag of the record that it shows. */

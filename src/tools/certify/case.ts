@@ -55,7 +55,7 @@ export function runCase(setup: Setup, each: Case) {
   })
 }
 
-/** Statements about what a client has not done. They do not hold for one that was ended while it waited. */
+/** Verdicts about something missing. They do not hold for one that was ended while it waited. */
 const ABSENCES = ['retry.missing', 'page.stopped-early']
 
 /** Judges the requests of a client, with what it concluded. */

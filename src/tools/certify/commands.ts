@@ -45,7 +45,7 @@ const ARGUMENTS: Readonly<Record<string, (subject: CaseSubject, each: Case, now:
   get: ({ batch_id }) => ({ batch_id }),
   cancel: ({ batch_id }) => ({ batch_id }),
   results: ({ batch_id }) => ({ batch_id }),
-  // Few enough polls that a client which gives up has not polled for ever.
+  // Few polls, so that giving up is not counted as polling forever.
   wait: ({ batch_id }) => ({ batch_id, interval_ms: 300, give_up_ms: 2_400 }),
   list_all: ({ teamspace_id }) => ({ teamspace_id, limit: 5 }),
   create_batch: (_, { hasKey }) => ({ body: BATCH, ...(hasKey && { idempotency_key: 'order-1' }) }),

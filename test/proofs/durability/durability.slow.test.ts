@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { broken, type Proof } from '../proof.ts'
-import { d1 } from './d1-kill.ts'
-import { d5 } from './d5-edits.ts'
-import { d7 } from './d7-signals.ts'
-import { d8 } from './d8-one-writer.ts'
+import { d1 } from './acknowledged-writes.ts'
+import { d5 } from './edits.ts'
+import { d8 } from './one-writer.ts'
+import { d7 } from './signals.ts'
 
 /** The figures of a short run that do not hold, and its output. */
 async function wrongIn(proof: Proof): Promise<readonly string[]> {

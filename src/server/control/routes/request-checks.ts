@@ -82,6 +82,7 @@ export const requestCheckRoutes = (service: Service) => {
   return [
     route({
       name: 'requests.verify',
+      unrecorded: true,
       method: 'POST',
       path: '/requests/verify',
       summary: 'Check whether matching requests have come (count, default at least one)',
@@ -94,6 +95,7 @@ export const requestCheckRoutes = (service: Service) => {
     }),
     route({
       name: 'requests.wait',
+      unrecorded: true,
       method: 'POST',
       path: '/requests/wait',
       summary: 'Wait until matching requests have come (count, default 1), those already in the log included',

@@ -35,6 +35,7 @@ export const scenarioRoutes = [
   }),
   route({
     name: 'scenarios.refresh',
+    unrecorded: true,
     method: 'POST',
     path: '/scenarios',
     summary: 'Load changed scripts at once, without waiting for the file watcher',

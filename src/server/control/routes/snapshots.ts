@@ -31,6 +31,7 @@ export const snapshotRoutes = [
   route({
     name: 'snapshots.save',
     method: 'POST',
+    unrecorded: true,
     path: '/snapshots',
     summary: 'Save the whole state, clock included, under a name; it replaces a snapshot of that name',
     returns: 'The snapshot: 201 when the name is new.',
@@ -57,6 +58,7 @@ export const snapshotRoutes = [
   route({
     name: 'snapshots.import',
     method: 'PUT',
+    unrecorded: true,
     path: '/snapshots/{name}',
     summary: 'Store a state document as a snapshot; a refused document changes nothing',
     returns: 'The snapshot: 201 when the name is new.',
@@ -70,6 +72,7 @@ export const snapshotRoutes = [
   route({
     name: 'snapshots.restore',
     method: 'POST',
+    unrecorded: true,
     path: '/snapshots/{name}/restore',
     summary: 'Restore everything from a snapshot: records, clock, schedule, settings, limits and request log',
     returns: 'A summary of the sandbox.',
@@ -82,6 +85,7 @@ export const snapshotRoutes = [
   route({
     name: 'snapshots.delete',
     method: 'DELETE',
+    unrecorded: true,
     path: '/snapshots/{name}',
     summary: 'Delete a snapshot',
     returns: 'Nothing.',
