@@ -5,33 +5,13 @@ import { isRunning, thisProcess } from '../adapters/storage/process-identity.ts'
 import { controlPath } from '../client/transport.ts'
 import { elapsedTime } from '../core/time/clock.ts'
 import { formatDuration } from '../core/time/instant.ts'
-import { choiceOption, option } from '../emulator/option.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import { CLIENT_OPTIONS, CommandFailed, command } from '../terminal/command.ts'
 import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from '../terminal/control-client.ts'
-import { described, SHARED, START_OPTIONS } from '../terminal/options.ts'
+import { SHARED } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
-
-const ENV_OPTIONS = {
-  key: option(choiceOption('kind', ['user', 'service']), 'user', {
-    description: 'kind of the key in WORKSPACE_API_KEY: user or service',
-  }),
-  shell: option(
-    choiceOption('shell', ['bash', 'powershell', 'dotenv', 'github']),
-    process.platform === 'win32' ? 'powershell' : 'bash',
-    {
-      shown: 'bash; powershell on Windows',
-      description: 'form of the lines: bash, powershell, dotenv, or github for $GITHUB_ENV',
-    },
-  ),
-  fixtures: described(
-    START_OPTIONS.fixtures,
-    'fixtures that the sandbox was started with, which have its keys',
-  ),
-}
-
-export type EnvOptions = typeof ENV_OPTIONS
+import { ENV_OPTIONS, printEnvironment } from './env.ts'
 
 /** The commands about a running emulator as a whole. */
 export const controlCommands = [
@@ -79,7 +59,7 @@ export const controlCommands = [
     description:
       'Print the variables that clients of a running emulator read: eval "$(workspace-emulator env)"',
     options: ENV_OPTIONS,
-    run: async (ask, invocation) => (await import('./env.ts')).printEnvironment(ask, invocation),
+    run: printEnvironment,
   }),
   command({
     name: 'stop',

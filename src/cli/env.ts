@@ -3,11 +3,12 @@ import type { CallControl } from '../client/ask.ts'
 import { apiPath } from '../client/transport.ts'
 import { knownKeys, readyKeys } from '../core/request/plain-keys.ts'
 import { shellWord } from '../core/shell-word.ts'
+import { choiceOption, option } from '../emulator/option.ts'
 import { CommandFailed, type SandboxInvocation } from '../terminal/command.ts'
 import { emulatorOrigin, namedIn } from '../terminal/control-client.ts'
+import { described, START_OPTIONS } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 import { environmentOf } from '../terminal/variables.ts'
-import type { EnvOptions } from './control-commands.ts'
 
 /** How a variable is set, for each shell. */
 const LINES = {
@@ -18,10 +19,28 @@ const LINES = {
   github: (name: string, value: string) => `${name}=${value}`,
 } as const
 
+export const ENV_OPTIONS = {
+  key: option(choiceOption('kind', ['user', 'service']), 'user', {
+    description: 'kind of the key in WORKSPACE_API_KEY: user or service',
+  }),
+  shell: option(
+    choiceOption('shell', ['bash', 'powershell', 'dotenv', 'github']),
+    process.platform === 'win32' ? 'powershell' : 'bash',
+    {
+      shown: 'bash; powershell on Windows',
+      description: 'form of the lines: bash, powershell, dotenv, or github for $GITHUB_ENV',
+    },
+  ),
+  fixtures: described(
+    START_OPTIONS.fixtures,
+    'fixtures that the sandbox was started with, which have its keys',
+  ),
+}
+
 /** `env`: prints the variables of a running emulator. */
 export async function printEnvironment(
   ask: CallControl,
-  invocation: SandboxInvocation<EnvOptions>,
+  invocation: SandboxInvocation<typeof ENV_OPTIONS>,
 ): Promise<number> {
   const { options } = invocation
   const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
