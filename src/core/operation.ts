@@ -217,7 +217,8 @@ type Usual = 'errorFormat' | 'contract' | 'success'
 export type BodyOf<O extends AnyOperation> =
   O extends Operation<infer I, infer _> ? WithOptionals<Immutable<z.input<NonNullable<I['body']>>>> : never
 
-type WithOptionals<T> = {
+/** An object type whose fields may be left out where they may be undefined. */
+export type WithOptionals<T> = {
   readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K]
 } & { readonly [K in keyof T as undefined extends T[K] ? K : never]?: T[K] }
 

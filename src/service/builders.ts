@@ -1,5 +1,6 @@
+import type { InputOf } from '../core/fields.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { BodyOf } from '../core/operation.ts'
+import type { BodyOf, WithOptionals } from '../core/operation.ts'
 import type { ApiKeyRecord } from '../core/request/auth.ts'
 import type { WebhookDraft } from '../core/webhooks/records.ts'
 import type { EventTriggerRecord } from './agents/schema.ts'
@@ -8,8 +9,7 @@ import type { giveFeedback } from './conversations.ts'
 import type { FileRecord } from './files.ts'
 import type { createPage, PageRecord } from './pages.ts'
 import type { SkillRecord } from './skills.ts'
-import type { MembershipRecord, TeamspaceRecord, UserRecord } from './teamspaces/schema.ts'
-import type { createTeamspace } from './teamspaces/teamspaces.ts'
+import type { MembershipRecord, newTeamspace, TeamspaceRecord, UserRecord } from './teamspaces/schema.ts'
 
 export type {
   ApiKeyRecord,
@@ -36,7 +36,7 @@ export type PageBody = BodyOf<typeof createPage>
 export const aPage = builder<PageBody>({ name: 'Roof plan' })
 
 /** Body of `POST /organization/teamspaces`. Specification: Endpoints / Create teamspace. */
-export type TeamspaceBody = BodyOf<typeof createTeamspace>
+export type TeamspaceBody = WithOptionals<InputOf<typeof newTeamspace>>
 
 /** Body of `POST /organization/teamspaces`; also of the `PATCH` that renames one. */
 export const aTeamspace = builder<TeamspaceBody>({ name: 'Quay wall' })

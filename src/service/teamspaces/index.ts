@@ -1,8 +1,8 @@
 import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { authorize, joinTeamspace, memberMove, selfJoined, serviceManagers } from './access.ts'
-import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
-import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
+import { cloudA, cloudB, memberships, nameRequired, teamspaces, users } from './schema.ts'
+import { createTeamspace, defaultAccess, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
 
 export const teamspacesResource: Resource = {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { requiredFlag, requiredIf } from '../../core/core-assumptions.ts'
+import { type FieldKit, type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import { type Issue, valueAt } from '../../core/json.ts'
 import type { Scope } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -8,7 +9,7 @@ import type { Index } from '../../core/state/store.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { organizations } from '../organizations.ts'
-import { missing, recordedName, refersTo } from '../records.ts'
+import { missing, oneOfNames, recordedName, refersTo } from '../records.ts'
 
 /** Refuses the value of another setting. */
 const unlike = (key: string) => (value: string, settingOf: (key: string) => unknown) =>
@@ -57,6 +58,19 @@ export function cloudOf(name: string, settings: Settings): Cloud | undefined {
 export const NAME_MAX = 300
 
 export const access = () => z.enum(['open', 'closed'])
+
+export const nameRequired = requiredFlag('teamspaces.create', 'name', true)
+
+export const cloudNames = (settings: Settings) =>
+  oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
+
+/** The body of a creation. */
+export const newTeamspace = ({ object }: FieldKit, settings: Settings) =>
+  object({
+    name: requiredIf(settings.get(nameRequired), text(NAME_MAX)),
+    access: access().optional(),
+    cloud_provider: cloudNames(settings).optional(),
+  })
 
 export const teamspaceRecord = (settings: Settings) =>
   z.strictObject({

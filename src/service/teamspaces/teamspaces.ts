@@ -1,22 +1,21 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { requiredFlag, requiredIf } from '../../core/core-assumptions.ts'
 import { text } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
-import { type Assume, keepField, oneOfNames, refuseEmpty } from '../records.ts'
+import { type Assume, keepField, refuseEmpty } from '../records.ts'
 import { requireManaged } from './access.ts'
 import {
   access,
   byTeamspace,
-  cloudA,
-  cloudB,
+  cloudNames,
   cloudOf,
   join,
   memberships,
   NAME_MAX,
   nameOfCloud,
+  newTeamspace,
   type Teamspace,
   teamspaceRecord,
   teamspaces,
@@ -33,11 +32,6 @@ export const defaultAccess = setting({
       ? (valueAt(received, '/access') as 'open' | 'closed' | undefined)
       : undefined,
 })
-
-export const nameRequired = requiredFlag('teamspaces.create', 'name', true)
-
-const cloudNames = (settings: Settings) =>
-  oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
 
 const teamspaceResponse = (settings: Settings) =>
   teamspaceRecord(settings)
@@ -56,13 +50,7 @@ export const createTeamspace = operation({
   summary: 'Create a teamspace',
   section: 'Create teamspace',
   output: teamspaceResponse,
-  input: ({ object }, settings) => ({
-    body: object({
-      name: requiredIf(settings.get(nameRequired), text(NAME_MAX)),
-      access: access().optional(),
-      cloud_provider: cloudNames(settings).optional(),
-    }),
-  }),
+  input: (fields, settings) => ({ body: newTeamspace(fields, settings) }),
   handle: (request) => {
     const { tx, body, caller, newId, at, assume, settings } = request
     const cloud = body.cloud_provider === undefined ? undefined : cloudOf(body.cloud_provider, settings)
