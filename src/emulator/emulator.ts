@@ -10,6 +10,7 @@ import { webhookSenders } from '../adapters/webhooks/senders.ts'
 import type { ControlCall } from '../client/transport.ts'
 import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
+import { FixturesError } from '../core/fixtures-error.ts'
 import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
 import type { BuildStart } from '../core/record/start.ts'
@@ -53,6 +54,10 @@ export type RunningEmulator = Readonly<Awaited<ReturnType<typeof serve>>>
 /** Starts an emulator and resolves when it responds. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
 export function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
   return openEmulatorOf(serviceFor(options), options)
+}
+
+function unlessMisfit(error: unknown): undefined {
+  if (!(error instanceof FixturesError)) throw error
 }
 
 /** As {@link openEmulator}, for any service. */
@@ -165,8 +170,8 @@ async function serve(
   })
   const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
   const build: BuildStart = async ({ fixtures, seed, at }) => {
-    const state = await maker.start({ fixtures, seed, clock: at, settings: {} })
-    return documentOf(state, endpoints.service, '')
+    const state = await maker.start({ fixtures, seed, clock: at, settings: {} }).catch(unlessMisfit)
+    return state && documentOf(state, endpoints.service, '')
   }
   const context: ControlHost = {
     service: sandboxes.default.service,

@@ -579,13 +579,13 @@ test('the recording is saved as a file from the menu of requests and from the se
   await page.getByRole('button', { name: 'More', exact: true }).press('Enter')
   // The key goes to what has the focus, which moves after the menu is drawn.
   await page.getByRole('button', { name: 'Save the recording' }).and(page.locator(':focus')).waitFor()
-  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 1, 1])
+  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 3, 1])
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Copy command' }).click()
   await page.getByText(`${file} is saved.`).waitFor({ state: 'detached' })
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Search and run' }).fill('save rec')
-  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 1, 1])
+  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 3, 1])
   await page.getByRole('button', { name: 'Close the message' }).first().click()
 })
 

@@ -27,8 +27,10 @@ export const recordedState = () =>
 
 export type RecordedState = Readonly<ShapeOf<typeof recordedState>>
 
-/** The state of a new sandbox with these fixtures and no settings. */
-export type BuildStart = (origin: Pick<RecordedStart, 'fixtures' | 'seed' | 'at'>) => Promise<Document>
+/** The state of a new sandbox with these fixtures and no settings; undefined if its service has other collections. */
+export type BuildStart = (
+  origin: Pick<RecordedStart, 'fixtures' | 'seed' | 'at'>,
+) => Promise<Document | undefined>
 
 // The clock has moved, and an option of the emulator arms a rule of faults in every new sandbox.
 const ALWAYS_KEPT: ReadonlySet<string> = new Set(['sandbox', 'seed', 'clock', 'faults', 'fault_counters'])
@@ -42,8 +44,9 @@ export async function differenceToStart(
   // At an instant that cannot be the right one, every time that is relative to the start differs by the same.
   const later = Date.parse(state.clock.now) + 1
   const moved = await build({ fixtures, seed, at: formatInstant(later) })
+  if (moved === undefined) return { state }
   const at = formatInstant(later + usualDistance(moved.collections, state.collections))
-  const base = await build({ fixtures, seed, at })
+  const base = (await build({ fixtures, seed, at })) ?? moved
   const removed: Record<string, string[]> = {}
   const collections: Record<string, readonly Row[]> = {}
   for (const [name, rows] of Object.entries(state.collections)) {
@@ -69,8 +72,12 @@ export async function differenceToStart(
 }
 
 /** The whole state. Undefined when this version has other starting data. */
-export function wholeState(base: Document, start: RecordedStart, state: RecordedState): Document | undefined {
-  if (checksum(base) !== start.crc32) return undefined
+export function wholeState(
+  base: Document | undefined,
+  start: RecordedStart,
+  state: RecordedState,
+): Document | undefined {
+  if (base === undefined || checksum(base) !== start.crc32) return undefined
   const collections = Object.entries(base.collections).map(
     ([name, rows]) => [name, mergedRows(rows, start.removed[name], state.collections[name])] as const,
   )
