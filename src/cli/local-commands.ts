@@ -5,9 +5,9 @@ import { CERTIFY_OPTIONS, HUNT_OPTIONS, MCP_OPTIONS, REPLAY_OPTIONS } from '../t
 import { DOCTOR_OPTIONS, EXEC_OPTIONS, INIT_OPTIONS, VALIDATE_OPTIONS } from './local-options.ts'
 
 /** The argument of a command that runs another one. */
-const otherCommand = (name: string, example: string) => ({
+const otherCommand = (name: string, example: string, argument = '<command...>') => ({
   args: {
-    '<command...>': `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
+    [argument]: `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
   },
   usage: '[flags] -- <command> [arguments...]',
 })
@@ -38,7 +38,7 @@ export const localCommands = [
     name: 'certify',
     description:
       'Run the client after -- once for each case of a fixed list, in which its requests fail in one way, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
-    ...otherCommand('certify', 'node client.mjs'),
+    ...otherCommand('certify', 'node client.mjs', '[command...]'),
     options: CERTIFY_OPTIONS,
     run: async (invocation) => (await import('../tools/certify/certify.ts')).certify(invocation),
   }),

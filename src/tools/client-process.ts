@@ -85,7 +85,8 @@ export function repeatCommand(
       if (typeof value === 'boolean') return [flag, value ? 'on' : 'off']
       return [flag, option.placeholder === 'duration' ? formatDuration(value as number) : String(value)]
     })
-  return ['workspace-emulator', name, ...flags, '--run', run, '--', ...command].map(shellWord).join(' ')
+  const after = command.length === 0 ? [] : ['--', ...command]
+  return ['workspace-emulator', name, ...flags, '--run', run, ...after].map(shellWord).join(' ')
 }
 
 /** The most characters of the output that are kept. */

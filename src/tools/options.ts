@@ -9,6 +9,24 @@ export const CERTIFY_OPTIONS = {
     description: 'copies of the command that run in one sandbox, under one limit; reports their attempts',
   }),
   retries: SHARED.retries,
+  receiver: freeText(
+    'url',
+    'test a receiver of webhooks at this address of this machine instead of a client',
+  ),
+  receiverSecret: {
+    ...freeText('text', 'secret of the receiver', 'a new one, which the command gets'),
+    flag: 'secret',
+    variable: 'receiver-secret',
+  },
+  countUrl: {
+    ...freeText('url', 'address at which the receiver answers {"count": number of its effects} (level B)'),
+    flag: 'count',
+    variable: 'receiver-count',
+  },
+  settings: described(
+    START_OPTIONS.settings,
+    'file with the settings webhooks.scheme and webhooks.signature of the receiver',
+  ),
   run: SHARED.run,
   skipFrom: freeText('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
   junit: SHARED.junit,

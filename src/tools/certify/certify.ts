@@ -21,6 +21,7 @@ import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.t
 import { runCase } from './case.ts'
 import { runCopies } from './copies.ts'
 import { type Case, programmeOf } from './programme.ts'
+import { certifyReceiver } from './receiver.ts'
 
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
@@ -37,6 +38,11 @@ const AT_ONCE = 3
 /** Runs the programme, or copies, of a client with an emulator of their own. Resolves with the exit code. */
 export async function certify(invocation: Invocation<typeof CERTIFY_OPTIONS>): Promise<number> {
   const { options, given, env } = invocation
+  if (options.receiver !== undefined) return certifyReceiver(invocation)
+  if (invocation.args.length === 0)
+    throw new UsageError([
+      '<command...>: is missing. Give the client after --, as in certify -- node client.mjs, or a receiver of webhooks with --receiver.',
+    ])
   const command = commandAfterDashes('certify', invocation)
   const hasCopies = options.clients > 1
   const [unused] = hasCopies ? (['run', 'skipFrom', 'junit'] as const).filter((name) => given.has(name)) : []
