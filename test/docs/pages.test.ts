@@ -119,6 +119,14 @@ test('commands in the text exist, with their flags', () => {
   }
 })
 
+test('the commands of the skill for coding agents exist, with their flags', () => {
+  const skill = readFileSync('skills/agent-workspace-emulator/SKILL.md', 'utf8')
+  const rows = skill.split('\n').filter((line) => line.startsWith('| `'))
+  const calls = rows.flatMap((row) => [...row.matchAll(/`([^`]*)`/g)].map(([, call = '']) => call))
+  expect(calls.length).toBeGreaterThan(10)
+  for (const call of calls) expectCall(call, `SKILL.md: ${call}`)
+})
+
 /** The commands of a block that no other test runs. */
 function uncheckedLinesOf({ language, mark, code }: Block): string[] {
   if (language === 'sh' && mark === 'checked') return code.replaceAll('\\\n', ' ').split('\n')
