@@ -156,8 +156,10 @@ function expectCall(call: string, at: string): void {
   const known = [
     '--help',
     '--version',
-    '-p',
-    ...Object.entries(command?.options ?? {}).map((each) => flagOf(...each)),
+    ...Object.entries(command?.options ?? {}).flatMap(([name, each]) => [
+      flagOf(name, each),
+      each.short ?? '',
+    ]),
   ]
   for (const flag of words.filter((word) => /^--?[a-z]/.test(word))) expect(known, at).toContain(flag)
 }
