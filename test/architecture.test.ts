@@ -184,7 +184,7 @@ const LINES: Readonly<Record<string, number>> = {
   dashboard: 8_573,
   emulator: 1_798,
   endpoints: 1_437,
-  'json-schema': 3_076,
+  'json-schema': 3_196,
   server: 694,
   'server/control': 5_109,
   'server/http': 4_261,

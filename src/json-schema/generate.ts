@@ -184,8 +184,12 @@ export class ValueGenerator implements ValueSource {
       return { make: (draw) => draw.fail(clauses, 'type', 'leaves no type that every keyword allows') }
     const types = preferred(clauses, allowed)
     const makers = types.map((type) => this.ofType(type, clauses))
+    // Keywords say nothing about values of other types: `{"contains": false}` allows every value that is no array.
+    const others = allowed.filter((type) => !types.includes(type))
+    const other =
+      others.length === 0 ? undefined : this.ofType(others.includes('string') ? 'string' : 'null', clauses)
     const [only] = makers
-    if (makers.length === 1 && only !== undefined) return only
+    if (makers.length === 1 && only !== undefined && other === undefined) return only
     const isNullable = types.at(-1) === 'null'
     const make = (draw: Draw): Json | undefined => {
       const first =
@@ -196,9 +200,9 @@ export class ValueGenerator implements ValueSource {
         const value = makers[(first + n) % makers.length]?.make(draw)
         if (value !== undefined) return value
       }
-      return undefined
+      return draw.mode === 'none' ? other?.make(draw) : undefined
     }
-    return { make }
+    return { ...(makers.length === 1 ? only : {}), make }
   }
 
   /** A maker of the values that `enum` and `const` allow; undefined without either. */

@@ -7,12 +7,11 @@ import type { Draw } from './draw.ts'
 
 /** Kinds of values from faker. The values of a kind are generated once, with a fixed seed, and then picked from. */
 const KINDS = {
-  bic: (faker) => faker.finance.bic(),
   city: (faker) => faker.location.city(),
   company: (faker) => faker.company.name(),
   country: (faker) => faker.location.country(),
   country_code: (faker) => faker.location.countryCode(),
-  department: (faker) => faker.commerce.department(),
+  category: (faker) => faker.commerce.department(),
   domain: (faker) => `${faker.word.noun().replaceAll(/[^a-z]/g, '')}.example.com`,
   email: (faker) => faker.internet.exampleEmail().toLowerCase(),
   file: (faker) => `${faker.word.noun()}.pdf`,
@@ -78,15 +77,36 @@ const numbered =
   (draw: Draw): string =>
     `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
 
+const plainWord = (draw: Draw): string => fake(draw, 'word').replaceAll(/[^a-z]/g, '') || 'word'
+
+/** The address of a person, by the name. */
+export function mailOf(person: string): string {
+  return `${(person.toLowerCase().match(/[a-z]+/g) ?? []).join('.')}@example.com`
+}
+
+export const PARTS = ['Mounting bracket', 'Base plate', 'Drive shaft', 'Cover plate', 'Bearing housing']
+const REMARKS =
+  'All pages are signed and complete.|The amounts agree with the order.|Two pages are hard to read.|No action is needed.'
+
 /** The first row whose expression matches the words of a name applies. */
 const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\biban\b/, { text: 'iban' }],
-  [/\b(bic|swift)\b/, { text: 'bic' }],
+  [/\b(bic|swift)\b/, { text: among('EXMPDEFF', 'SMPLFRPPXXX', 'DEMOGB2L', 'TESTNL2A', 'EXMPCHZZ80A') }],
+  [/\bslug\b/, { text: (draw) => `${plainWord(draw)}-${plainWord(draw)}` }],
   [/\bcurrency\b/, { text: among('EUR', 'USD', 'GBP', 'CHF', 'SEK', 'CAD') }],
   [/\be ?mail\b/, { text: 'email' }],
   [/\b(phone|mobile|telephone|fax)\b/, { text: 'phone' }],
   [/\b(url|website|link|homepage)\b/, { text: (draw) => `https://${fake(draw, 'domain')}/` }],
   [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}` }],
+  [/\b(invoice|bill|issue) date$/, { text: (draw) => dateIn(draw, -30, 0) }],
+  [/\bdue( (date|day|on|at))?$/, { text: (draw) => dateIn(draw, 1, 30) }],
+  [/\b(departure|check in|period start)\b/, { text: (draw) => dateIn(draw, -40, -31) }],
+  [/\b(arrival|check out|period end)\b/, { text: (draw) => dateIn(draw, -30, -15) }],
+  [/\breading date$/, { text: (draw) => dateIn(draw, -3, 0) }],
+  [
+    /^(end|to|(valid )?until|(end|termination|expir\w*|move out)( (date|day|on|at))?)$/,
+    { text: (draw) => dateIn(draw, 150, 390) },
+  ],
   [
     /\b(next \w+|due|expir\w*|deadline|delivery|valid until|renewal)( (date|day|on|at))?$/,
     { text: (draw) => dateIn(draw, 1, 60) },
@@ -97,11 +117,12 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(sheet|paper) (size|format)\b/, { text: among('A4', 'A3', 'A2', 'A1') }],
   [/\brevision\b/, { text: among('A', 'B', 'C', 'D'), range: [1, 9, 0] }],
   [/\binco ?terms?\b/, { text: among('EXW', 'FCA', 'DAP', 'DDP') }],
-  [/\b(law|jurisdiction)\b/, { text: 'country' }],
+  [/\b(law|jurisdiction)\b/, { text: among('Germany', 'France', 'Ireland', 'Sweden') }],
   [/\btemperature\b/, { range: [-10, 40, 1] }],
   [/\brooms?\b/, { range: [1, 8, 0] }],
   [/\btolerance\b/, { range: [0.01, 0.5, 2] }],
-  [/\b(part|product|item) name$/, { text: 'product' }],
+  [/\bpart name$/, { text: among(...PARTS) }],
+  [/\b(product|item) name$/, { text: 'product' }],
   [
     /\b(date|day|issued|signed|created|updated|received|paid on|on|at)$/,
     { text: (draw) => dateIn(draw, -120, 0) },
@@ -114,7 +135,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
     },
   ],
   [/\byear\b/, { range: [2015, 2026, 0], text: (draw) => dateIn(draw, -2_000, 0).slice(0, 4) }],
-  [/\bmonth\b/, { range: [1, 12, 0] }],
+  [/\bmonth\b/, { range: [1, 12, 0], text: (draw) => dateIn(draw, -31, -4).slice(0, 7) }],
   [/\b(invoice|bill)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('INV') }],
   [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO') }],
   [/\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('REF') }],
@@ -151,13 +172,15 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
     { text: 'person' },
   ],
   [/\b(job|role|position|occupation)\b/, { text: 'job' }],
-  [/\b(department|category|division)\b/, { text: 'department' }],
-  [/\bmaterial\b/, { text: among('steel', 'aluminium', 'oak', 'PVC') }],
+  [/\b(department|division)\b/, { text: among('Sales', 'Finance', 'Engineering', 'Purchasing') }],
+  [/\bcategory\b/, { text: 'category' }],
+  [/\bmaterial\b/, { text: among('steel', 'aluminium', 'brass', 'PVC') }],
   [/\b(product|item|article|goods)\b/, { text: 'product' }],
   [
-    /\b(summary|description|findings?|observations?|defects?|notes?|comments?|remarks?|details|text)\b/,
-    { text: 'sentence' },
+    /\b(summary|findings?|observations?|defects?|notes?|comments?|remarks?)\b/,
+    { text: among(...REMARKS.split('|')) },
   ],
+  [/\b(description|details|text)\b/, { text: 'sentence' }],
   [/\b(title|subject|headline|topic|project)\b/, { text: 'phrase' }],
   [/\bpayment terms\b/, { text: among('30 days net', '14 days net', 'due on receipt') }],
   [/\bpayment method\b/, { text: among('bank transfer', 'direct debit', 'card') }],
@@ -165,19 +188,28 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\bunit$|\buom\b/, { text: among('pcs', 'kg', 'h', 'm', 'l') }],
   [/\blanguage\b/, { text: among('en', 'de', 'fr', 'es') }],
   [/\bname$/, { text: 'person' }],
+  [/\b(vat|tax) (rate|percent)/, { range: [19, 19.5, 0] }],
+  [/\bhumidity\b/, { range: [30, 80, 1] }],
   [/\b(rate|percent\w*|discount percent|share)\b/, { range: [0, 25, 1] }],
-  [/\b(confidence|score|probability|likelihood)\b/, { range: [0, 1, 2] }],
+  [/\bconfidence\b/, { range: [0.6, 0.99, 2] }],
+  [/\b(score|probability|likelihood)\b/, { range: [0, 1, 2] }],
   [/\b(quantity|qty|count|pieces|units?|pages?|items?|number of \w+)\b/, { range: [1, 40, 0] }],
+  [/\bweight\b/, { range: [1, 250, 1] }],
+  [/\bsalary\b/, { range: [28_000, 95_000, 0] }],
+  [/\b(net|gross) pay\b/, { range: [2_100, 5_900, 2] }],
+  [/\b(rent|deposit|premium|(annual|yearly) fee)\b/, { range: [450, 2_500, 2] }],
+  [/\bcoverage\b/, { range: [20_000, 500_000, 0] }],
   [/\b(unit price|price|rate|fee|cost)\b/, { range: [2, 900, 2] }],
   [/\b(tax|vat|discount|shipping)\b/, { range: [1, 400, 2] }],
   [
-    /\b(total|amount|sum|subtotal|net|gross|balance|due|value|salary|revenue|budget)\b/,
+    /\b(total|amount|sum|subtotal|net|gross|balance|due|value|pay|revenue|budget)\b/,
     { range: [50, 9_500, 2] },
   ],
   [/\bage\b/, { range: [18, 90, 0] }],
+  [/\bhours worked\b/, { range: [120, 176, 0] }],
   [/\b(years|hours)\b/, { range: [1, 20, 0] }],
   [/\b(days|weeks|months|hours|minutes|duration)\b/, { range: [1, 60, 0] }],
-  [/\b(weight|length|width|height|distance|area)\b/, { range: [1, 250, 1] }],
+  [/\b(length|width|height|distance|area)\b/, { range: [1, 250, 1] }],
   [/\blat(itude)?\b/, { range: [-60, 60, 5] }],
   [/\b(lon|lng|longitude)\b/, { range: [-150, 150, 5] }],
 ]
@@ -186,12 +218,7 @@ const hex =
   (...counts: readonly number[]) =>
   ({ chance }: Draw): string =>
     counts
-      .map((count) =>
-        chance
-          .int(0, 16 ** count - 1)
-          .toString(16)
-          .padStart(count, '0'),
-      )
+      .map((count) => Array.from({ length: count }, () => chance.int(0, 15).toString(16)).join(''))
       .join('-')
 
 const network = (draw: Draw): string => `198.51.${digits(draw, 1)}.0/24`
@@ -203,15 +230,15 @@ const FORMAT_HINTS: ReadonlyMap<string, TextHint> = new Map<string, TextHint>([
       [`uuid${n}`, (draw: Draw) => `${hex(8, 4)(draw)}-${n}${hex(3)(draw)}-a${hex(3, 12)(draw)}`] as const,
   ),
   ['guid', (draw) => `${hex(8, 4)(draw)}-4${hex(3)(draw)}-a${hex(3, 12)(draw)}`],
-  ['ulid', (draw) => `01J${digits(draw, 10)}${digits(draw, 13)}`],
-  ['cuid', (draw) => `c${hex(12)(draw)}${hex(12)(draw)}`],
-  ['cuid2', (draw) => `c${hex(12)(draw)}${hex(11)(draw)}`],
+  ['ulid', (draw) => `01J${digits(draw, 7)}${digits(draw, 8)}${digits(draw, 8)}`],
+  ['cuid', (draw) => `c${hex(24)(draw)}`],
+  ['cuid2', (draw) => `c${hex(23)(draw)}`],
   ['e164', 'phone'],
   ['phone', 'phone'],
   ['cidrv4', network],
   ['ipv4network', network],
   ['file-path', (draw) => `/documents/${fake(draw, 'file')}`],
-  ['name-email', (draw) => `${fake(draw, 'person')} <${fake(draw, 'email')}>`],
+  ['name-email', (draw) => [fake(draw, 'person')].map((person) => `${person} <${mailOf(person)}>`).join()],
 ])
 
 /** As {@link hintedText}, by a format that is not of the standard. */

@@ -14,7 +14,7 @@ import {
   TEXT,
   type ValueSource,
 } from './draw.ts'
-import { isAfter, orderedPairs } from './pairs.ts'
+import { agreeing, isAfter, knownWords, orderedPairs } from './pairs.ts'
 import { type Clause, own, setField } from './schema.ts'
 
 /** Properties of an object whose schema names none, but has a schema for additional ones. */
@@ -33,7 +33,8 @@ export class ObjectMaker implements Maker {
   private readonly hasDependents: boolean
   private readonly makers = new Map<string, Maker>()
   private nameMaker: Maker | undefined
-  private ordered: readonly (readonly [first: string, last: string])[] | undefined
+  private ordered: ReturnType<typeof orderedPairs> | undefined
+  private words: ReturnType<typeof knownWords> | undefined
   /** Optional properties for which no value was found when the schema was examined. */
   private readonly hopeless = new Set<string>()
 
@@ -87,6 +88,7 @@ export class ObjectMaker implements Maker {
     if (chosen.size < this.min)
       return draw.fail(clauses, 'minProperties', 'requires more properties than were found')
     this.order(chosen)
+    this.agree(chosen, draw)
     // Several times as fast as an object from entries.
     const object: Record<string, Json> = {}
     for (const name of this.names) {
@@ -104,11 +106,26 @@ export class ObjectMaker implements Maker {
     for (const [first, last] of this.ordered) {
       const [from, to] = [chosen.get(first), chosen.get(last)]
       if (from === undefined || to === undefined || !isAfter(from, to)) continue
-      const fits = (name: string, value: Json) =>
-        this.clausesOf(name).every((clause) => this.generator.accepts(value, clause))
-      if (!fits(first, to) || !fits(last, from)) continue
+      if (!this.fits(first, to) || !this.fits(last, from)) continue
       chosen.set(first, to).set(last, from)
     }
+  }
+
+  /** Replaces values that do not agree with others, if the new ones satisfy the schema. */
+  private agree(chosen: Map<string, Json>, draw: Draw): void {
+    this.words ??= knownWords(this.names)
+    if (this.words.length === 0) return
+    for (const change of agreeing(this.words, chosen, draw)) {
+      const found = change.map(([name, values]) =>
+        values.find((value) => chosen.has(name) && this.fits(name, value)),
+      )
+      if (found.every((value) => value !== undefined))
+        for (const [n, [name]] of change.entries()) chosen.set(name, found[n] ?? null)
+    }
+  }
+
+  private fits(name: string, value: Json): boolean {
+    return this.clausesOf(name).every((clause) => this.generator.accepts(value, clause))
   }
 
   private addOptional(name: string, chosen: Map<string, Json>, draw: Draw): void {

@@ -3,7 +3,16 @@
 import { expect, test } from 'vitest'
 import { knownSchema, wildSchema } from '../../test/fuzz/random-schemas.ts'
 import { judge } from '../../test/support/judge.ts'
-import { list, NOW, object, outputOf, required, seeded, text } from '../../test/support/output-schemas.ts'
+import {
+  list,
+  NOW,
+  object,
+  outputOf,
+  required,
+  seeded,
+  text,
+  values,
+} from '../../test/support/output-schemas.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { Chance } from '../core/random.ts'
 import { schemaIssues } from './check.ts'
@@ -344,4 +353,14 @@ test('multiples with decimals are those that every validator accepts', { tags: [
     const made = outputOf(outputs, new Chance(seed))
     expect(valid(made ?? null), JSON.stringify(made)).toBe(true)
   }
+})
+
+test.for([
+  { contains: false },
+  { contains: true, maxContains: 0 },
+  { minimum: 5, maximum: 1 },
+  { minLength: 3, maxLength: 1 },
+  { required: ['a'], properties: { a: false } },
+])('a property %o without type has values of the types that its keywords do not apply to', (schema) => {
+  expect(values(schema as Json).length).toBe(20)
 })

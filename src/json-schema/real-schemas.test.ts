@@ -107,3 +107,36 @@ test('a contract of C# does not end before it begins, and the next inspection is
     expect(instantOf(output.NextInspectionDate)).toBeGreaterThan(NOW)
   }
 })
+
+const cents = (value: number) => Math.round(value * 100) / 100
+
+test('amounts of one object add up', () => {
+  for (const { subtotal, tax_amount, total_amount } of outputsFor('pydantic invoice'))
+    expect(total_amount).toBe(cents(Number(subtotal) + Number(tax_amount)))
+  for (const { netAmount, grossAmount } of outputsFor('zod invoice'))
+    expect(grossAmount).toBe(cents(Number(netAmount) + cents(Number(netAmount) * 0.19)))
+  for (const { amount, items } of outputsFor('written receipt'))
+    expect(amount).toBe(cents((items as { price: number }[]).reduce((sum, { price }) => sum + price, 0)))
+})
+
+test.for([
+  ['written claim', ({ status }) => status, 'closed'],
+  ['written meter', ({ unit }) => unit, 'kWh'],
+  ['zod contact', ({ country }) => country, 'US'],
+  ['zod token', ({ slug }) => /^[a-z]+-[a-z]+$/.test(String(slug)), true],
+  ['pydantic person', ({ email }) => /^[a-z]+(\.[a-z]+)+@example\.com$/.test(String(email)), true],
+  ['pydantic payment', ({ bic, iban }) => String(bic).slice(4, 6) === String(iban).slice(0, 2), true],
+  ['pydantic payment', ({ bic }) => /^[A-Z]{6}[A-Z2-9][A-NP-Z\d]([A-Z\d]{3})?$/.test(String(bic)), true],
+  ['pydantic timesheet', ({ hours }) => Number(hours) > 0 && Number(hours) < 13, true],
+] as [string, (output: JsonObject) => unknown, unknown][])(
+  '%s: a value agrees with the others of its object',
+  ([title, read, expected]) => {
+    for (const output of outputsFor(title)) expect(read(output), JSON.stringify(output)).toBe(expected)
+  },
+)
+
+test('a value that should agree with others stays as it is where the schema forbids the other value', () => {
+  const schema = csharp({ netAmount: { type: 'number' }, grossAmount: { type: 'number', maximum: 40 } })
+  const output = outputOf(outputsOf(schema), seeded(7)) ?? {}
+  expect(output.grossAmount).toBeLessThanOrEqual(40)
+})
