@@ -1,6 +1,7 @@
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
+import { FAILED, NOT_REACHED, OK } from '../../terminal/command.ts'
 import { type Line, styled } from '../../terminal/line.ts'
 import { type CaseOutcome, SERIOUS } from './case.ts'
 
@@ -21,6 +22,11 @@ export function cardOf(level: 'A' | 'B', cases: readonly CaseResult[]) {
   const totals = { passed: 0, failed: 0, not_reached: 0, skipped: 0 }
   for (const { result } of cases) totals[result] += 1
   return { object: 'certification', level, cases, totals } as const
+}
+
+export function exitCodeOf({ totals }: Certification): number {
+  if (totals.failed > 0) return FAILED
+  return totals.not_reached > 0 ? NOT_REACHED : OK
 }
 
 const STYLES = { passed: 'green', failed: 'red', not_reached: 'yellow', skipped: 'dim' } as const

@@ -1,26 +1,18 @@
 import { Readable } from 'node:stream'
-import { didYouMean } from '../../core/did-you-mean.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { openEmulator } from '../../emulator/emulator.ts'
-import {
-  CommandFailed,
-  commandAfterDashes,
-  FAILED,
-  type Invocation,
-  NOT_REACHED,
-  OK,
-} from '../../terminal/command.ts'
+import { CommandFailed, commandAfterDashes, type Invocation } from '../../terminal/command.ts'
 import { flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { readText, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand, type Setup } from '../client-process.ts'
 import { CERTIFY_OPTIONS } from '../options.ts'
-import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
+import { type CaseResult, cardOf, caseLines, exitCodeOf, junitOf, totalLine } from './card.ts'
 import { runCase } from './case.ts'
 import { runCopies } from './copies.ts'
-import { type Case, programmeOf } from './programme.ts'
+import { type Case, problemOf, programmeOf, selected } from './programme.ts'
 import { certifyReceiver } from './receiver.ts'
 
 /** Real time for one case, and for many copies under one limit. */
@@ -107,16 +99,7 @@ async function runProgramme(setup: Setup, onStop: OnStop): Promise<number> {
   const card = cardOf(options.adapter ? 'B' : 'A', results)
   printTotal(card)
   if (options.junit !== undefined) writeText(options.junit, junitOf(card, command.join(' ')))
-  if (card.totals.failed > 0) return FAILED
-  return card.totals.not_reached > 0 ? NOT_REACHED : OK
-}
-
-/** The cases that a pattern names. Throws {@link UsageError} when there is none. */
-function selected(programme: readonly Case[], pattern = '*'): readonly Case[] {
-  const problem = problemOf(pattern, programme)
-  const fix = `Names are CLASS/PRESET, such as ${programme[0]?.name}; * is any run of characters.`
-  if (problem !== undefined) throw new UsageError([`--run: ${problem} ${fix}`])
-  return programme.filter(({ name }) => fitsGlob(pattern, name))
+  return exitCodeOf(card)
 }
 
 /**
@@ -138,10 +121,4 @@ function skipsIn(file: string | undefined, programme: readonly Case[]) {
   })
   if (problems.length > 0) throw new CommandFailed(problems.join('\n'))
   return (name: string) => skips.find(({ pattern }) => fitsGlob(pattern, name))?.reason
-}
-
-function problemOf(pattern: string, programme: readonly Case[]): string | undefined {
-  const names = programme.map(({ name }) => name)
-  if (names.some((name) => fitsGlob(pattern, name))) return undefined
-  return `no case matches "${pattern}".${didYouMean(pattern, names)}`
 }

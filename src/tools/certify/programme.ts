@@ -1,9 +1,11 @@
 import type { Settings } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { Preset } from '../../core/faults/preset.ts'
 import type { FaultDraft, FaultMatch } from '../../core/faults/rule.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { Service } from '../../core/service.ts'
+import { UsageError } from '../../terminal/options.ts'
 
 /** A class of operations that are certified in the same way. */
 interface CaseClass {
@@ -147,4 +149,21 @@ function inOrder(faults: readonly Preset[], match: FaultMatch): FaultDraft {
   const actions = Object.fromEntries(faults.map(({ name, do: actions = [] }) => [name, actions]))
   const sequence = [...faults.map(({ name }) => name), 'pass']
   return { id: 'sequence', match, when: { sequence }, actions }
+}
+
+type Named = Pick<Case, 'name'>
+
+/** The cases that a pattern names. Throws {@link UsageError} when there is none. */
+export function selected<C extends Named>(programme: readonly C[], pattern = '*'): readonly C[] {
+  const problem = problemOf(pattern, programme)
+  const fix = `Names are CLASS/PRESET, such as ${programme[0]?.name}; * is any run of characters.`
+  if (problem !== undefined) throw new UsageError([`--run: ${problem} ${fix}`])
+  return programme.filter(({ name }) => fitsGlob(pattern, name))
+}
+
+/** Why a pattern names no case. */
+export function problemOf(pattern: string, programme: readonly Named[]): string | undefined {
+  const names = programme.map(({ name }) => name)
+  if (names.some((name) => fitsGlob(pattern, name))) return undefined
+  return `no case matches "${pattern}".${didYouMean(pattern, names)}`
 }

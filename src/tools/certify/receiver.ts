@@ -3,9 +3,7 @@ import { type AddressInfo, connect as connectTo, createServer } from 'node:net'
 import { scheduler } from 'node:timers/promises'
 import { sender } from '../../adapters/webhooks/send.ts'
 import { Targets, type WebhookTarget } from '../../adapters/webhooks/targets.ts'
-import { didYouMean } from '../../core/did-you-mean.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fitsGlob } from '../../core/log/glob.ts'
 import { elapsedTime, hostTime } from '../../core/time/clock.ts'
 import { formatInstant, MINUTE, SECOND } from '../../core/time/instant.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
@@ -13,14 +11,7 @@ import { type WebhookRequest, webhookRequest } from '../../core/webhooks/message
 import { scheme, signature } from '../../core/webhooks/settings.ts'
 import { openEmulator, type RunningEmulator } from '../../emulator/emulator.ts'
 import { connect } from '../../index.ts'
-import {
-  CommandFailed,
-  commandAfterDashes,
-  FAILED,
-  type Invocation,
-  NOT_REACHED,
-  OK,
-} from '../../terminal/command.ts'
+import { CommandFailed, commandAfterDashes, type Invocation } from '../../terminal/command.ts'
 import { requireJsonFile } from '../../terminal/json-files.ts'
 import { startFailure } from '../../terminal/launch.ts'
 import { flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
@@ -28,7 +19,8 @@ import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { writeText } from '../../terminal/text-file.ts'
 import { type ClientProcess, repeatCommand, startClient } from '../client-process.ts'
 import { CERTIFY_OPTIONS } from '../options.ts'
-import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
+import { type CaseResult, cardOf, caseLines, exitCodeOf, junitOf, totalLine } from './card.ts'
+import { selected } from './programme.ts'
 
 /** Real time for the response to one webhook, for a receiver to start, and for the whole run. */
 const [LIMIT, START_LIMIT, MAX_RUN] = [10 * SECOND, 30 * SECOND, 30 * MINUTE]
@@ -188,11 +180,7 @@ async function judged(run: Run): Promise<number> {
     count: run.countUrl !== undefined,
   }
   const all = vectorsOf(secret, header).map((each) => ({ ...each, name: `receiver/${each.name}` }))
-  const vectors = all.filter(({ name }) => fitsGlob(options.run ?? '*', name))
-  if (vectors.length === 0) {
-    const names = all.map(({ name }) => name)
-    throw new UsageError([`--run: no case matches "${options.run}".${didYouMean(options.run ?? '', names)}`])
-  }
+  const vectors = selected(all, options.run)
   const width = vectors.reduce((most, { name }) => Math.max(most, name.length), 0)
   const began = elapsedTime()
   const results: CaseResult[] = []
@@ -219,8 +207,7 @@ async function judged(run: Run): Promise<number> {
   const card = cardOf(has.count ? 'B' : 'A', results)
   terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))
   if (options.junit !== undefined) writeText(options.junit, junitOf(card, url))
-  if (card.totals.failed > 0) return FAILED
-  return card.totals.not_reached > 0 ? NOT_REACHED : OK
+  return exitCodeOf(card)
 }
 
 type Outcome = Pick<CaseResult, 'result' | 'findings'> & { readonly reason?: string }
