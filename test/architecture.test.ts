@@ -183,7 +183,7 @@ const LINES: Readonly<Record<string, number>> = {
   core: 19_560,
   dashboard: 8_573,
   emulator: 1_793,
-  endpoints: 1_437,
+  endpoints: 1_438,
   'json-schema': 3_196,
   server: 694,
   'server/control': 5_141,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 716,
   terminal: 2_218,
   testing: 1_118,
-  tools: 3_060,
+  tools: 3_062,
   'tools/certify': 941,
 }
 
