@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import * as z from 'zod'
+import { portablePath } from '../adapters/scenarios/folder.ts'
 import { refuse } from '../core/errors.ts'
 import { type AnyOperation, operation } from '../core/operation.ts'
 import { type RecordedEndpoints, repeated } from '../core/record/own-result.ts'
@@ -38,7 +39,7 @@ export function serviceWithRecorded(builtIn: Service, { operations, results }: R
 export async function fileDigests(folder: string, files: Iterable<string>): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const file of new Set(files))
-    found[relative(folder, file).replaceAll('\\', '/')] = createHash('sha256')
+    found[portablePath(folder, file)] = createHash('sha256')
       .update(await readFile(file))
       .digest('hex')
   return found

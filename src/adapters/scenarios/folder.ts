@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, realpathSync } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
+import system, { basename, dirname, extname, join, type PlatformPath, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
@@ -95,7 +95,12 @@ export async function textsIn(
 }
 
 function within(folder: string, path: string): string | undefined {
-  return path.startsWith(`${folder}${sep}`) ? relative(folder, path) : undefined
+  return path.startsWith(`${folder}${sep}`) ? portablePath(folder, path) : undefined
+}
+
+/** The path of a file in a folder with slashes on every system: a recording of Windows is replayed elsewhere. */
+export function portablePath(folder: string, file: string, path: PlatformPath = system): string {
+  return path.relative(folder, file).replaceAll(path.sep, '/')
 }
 
 /** Everything below a folder except folders. */

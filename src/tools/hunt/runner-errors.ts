@@ -11,7 +11,9 @@ export interface ReportedError {
  * @param junit JUnit XML of the same run; its failures replace those in the output
  */
 export function reportedErrors(output: string, junit = ''): ReportedError[] {
-  const found = [junitErrors(junit), runnerErrors(output), programErrors(output)]
+  // On Windows lines end in CR and LF.
+  const [text, xml] = [output, junit].map((each) => each.replaceAll('\r\n', '\n')) as [string, string]
+  const found = [junitErrors(xml), runnerErrors(text), programErrors(text)]
   return (found.find(({ length }) => length > 0) ?? []).map(classified)
 }
 
