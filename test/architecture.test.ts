@@ -177,13 +177,13 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_921,
+  adapters: 4_926,
   cli: 3_286,
   client: 1_926,
   core: 19_568,
   dashboard: 8_573,
   emulator: 1_798,
-  endpoints: 1_437,
+  endpoints: 1_438,
   'json-schema': 3_196,
   server: 694,
   'server/control': 5_109,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 716,
   terminal: 2_128,
   testing: 1_118,
-  tools: 3_079,
+  tools: 3_081,
   'tools/certify': 1_306,
 }
 

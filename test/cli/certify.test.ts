@@ -291,7 +291,7 @@ test.for([
 test.for([
   [['--', 'true'], ['--run', 'nothing/*'], 2, '--run: no case matches "nothing/*".'],
   [['true'], [], 2, 'Put -- in front of the command'],
-  [[], [], 2, "is missing. Give the client after --"],
+  [[], [], 2, 'is missing. Give the client after --'],
   [['--', 'true'], ['--clients', '0'], 2, '--clients: "0" is not a count.'],
   [['--', 'true'], ['--clients', '2', '--junit', 'f'], 2, 'not the cases: leave out --junit.'],
   [
