@@ -12,7 +12,7 @@ import { CERTIFY_OPTIONS } from '../options.ts'
 import { type CaseResult, cardOf, caseLines, exitCodeOf, junitOf, totalLine } from './card.ts'
 import { runCase } from './case.ts'
 import { runCopies } from './copies.ts'
-import { type Case, patternProblem, programmeOf, selected } from './programme.ts'
+import { type Case, programmeOf, runProblem, selected } from './programme.ts'
 import { certifyReceiver } from './receiver.ts'
 
 /** Real time for one case, and for many copies under one limit. */
@@ -116,7 +116,7 @@ function skipsIn(file: string | undefined, programme: readonly Case[]) {
   const problems = skips.flatMap(({ pattern, reason, place }) => {
     if (reason === '')
       return [`${place} "${pattern}" has no reason. Write why it is skipped after the pattern.`]
-    const problem = patternProblem(pattern, programme)
+    const problem = runProblem(pattern, programme)
     return problem === undefined ? [] : [`${place} ${problem} Remove the line, or correct it.`]
   })
   if (problems.length > 0) throw new CommandFailed(problems.join('\n'))

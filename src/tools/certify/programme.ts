@@ -155,14 +155,14 @@ type Named = Pick<Case, 'name'>
 
 /** The cases that a pattern names. Throws {@link UsageError} when there is none. */
 export function selected<C extends Named>(programme: readonly C[], pattern = '*'): readonly C[] {
-  const problem = patternProblem(pattern, programme)
+  const problem = runProblem(pattern, programme)
   const fix = `Names are CLASS/PRESET, such as ${programme[0]?.name}; * is any run of characters.`
   if (problem !== undefined) throw new UsageError([`--run: ${problem} ${fix}`])
   return programme.filter(({ name }) => fitsGlob(pattern, name))
 }
 
 /** Why a pattern names no case. */
-export function patternProblem(pattern: string, programme: readonly Named[]): string | undefined {
+export function runProblem(pattern: string, programme: readonly Named[]): string | undefined {
   const names = programme.map(({ name }) => name)
   if (names.some((name) => fitsGlob(pattern, name))) return undefined
   return `no case matches "${pattern}".${didYouMean(pattern, names)}`
