@@ -146,10 +146,10 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_909,
-  cli: 3_118,
+  adapters: 4_914,
+  cli: 3_122,
   client: 1_905,
-  core: 19_179,
+  core: 19_285,
   dashboard: 8_572,
   emulator: 1_777,
   endpoints: 1_436,
@@ -157,11 +157,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 677,
   'server/control': 5_141,
   'server/http': 4_263,
-  service: 8_491,
+  service: 8_851,
   src: 715,
-  terminal: 2_219,
+  terminal: 2_224,
   testing: 1_116,
-  tools: 2_920,
+  tools: 3_720,
   'tools/certify': 922,
 }
 

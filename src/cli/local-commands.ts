@@ -108,6 +108,15 @@ export const localCommands = [
     run: async (invocation) => (await import('./validate.ts')).validate(invocation),
   }),
   command({
+    name: 'import',
+    description:
+      'Turn HAR files of traffic with the real service into fixtures: records in their newest recorded state, with other texts in the place of names',
+    args: { '<files...>': 'HAR files of a browser, Playwright or a proxy, with the bodies of responses' },
+    options: ['base', 'out', 'settingsOut', 'keepNames', 'absolute', 'data', 'json', 'noColor'],
+    help: { data: { description: 'directory of the secret from which the replaced texts follow' } },
+    run: async (invocation) => (await import('../tools/import/command.ts')).importFiles(invocation),
+  }),
+  command({
     name: 'doctor',
     description: 'Check that an emulator can start here: exit code 1 when a check fails',
     options: ['port', 'host', 'data', 'json', 'noColor'],

@@ -152,6 +152,12 @@ const optionTable = {
   }),
   stable: toggle('without real-time fields, so that equal runs print equal text'),
   har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),
+  out: option(textOption('file'), 'fixtures/imported.json', {
+    description: 'fixtures to write; an existing file is replaced',
+  }),
+  settingsOut: text('file', 'settings file to write, with what the traffic shows about the service'),
+  keepNames: toggle('keep names and texts as they were recorded; keys, tokens and signed URLs are removed'),
+  absolute: toggle('keep timestamps, instead of counting them back from the newest one'),
   base: optional(baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   output: { ...text('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
   until: optional(count, 'all', 'stop after this many inputs, with the dashboard open'),
