@@ -114,10 +114,12 @@ class Builder {
     const kept = { words: WORDS, free: FREE_FIELDS, GivenNames, ids, all: keepNames }
     const names = new Pseudonyms(secret, kept)
     const of = <T>(value: T) => names.inside(secrets.inside(value))
-    return [...found.values()].map((each) => ({
-      ...each,
-      ...{ shown: of(each.shown), sent: of(each.sent), params: of(each.params) },
-    }))
+    // What was read is dropped one by one: the records of a large file are in memory once.
+    return [...found.keys()].map((key) => {
+      const each = found.get(key) as Found // no other key was deleted
+      found.delete(key)
+      return { ...each, shown: of(each.shown), sent: of(each.sent), params: of(each.params) }
+    })
   }
 
   /** The records of an object; undefined when one does not fit its collection. */

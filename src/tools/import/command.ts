@@ -159,7 +159,7 @@ function writeFixtures(file: string, { collections, own, organization }: Importe
 }
 
 function reportOf(
-  { exchanges, leftOut, unanswered, found }: Collected,
+  { exchanges, leftOut, unanswered }: Collected,
   { collections, own, leftOut: unfit }: ImportedRecords,
 ) {
   const seen = new Map<string, number>()
@@ -174,7 +174,6 @@ function reportOf(
     records,
     left_out: { ...leftOut, ...unfit },
     endpoints: [...unanswered].sort().map((each) => `workspace-emulator endpoints add ${each}`),
-    objects: found.size,
   }
 }
 
