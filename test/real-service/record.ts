@@ -24,10 +24,11 @@ export const harOf = (entries: readonly unknown[], version = '1.2') =>
     log: { version, creator: { name: 'test', version: '1' }, pages: [{ id: 'page_1', title: 'A' }], entries },
   })
 
-/** 300 exchanges with the service of this folder, and the service afterwards. */
-export async function recordTraffic() {
+/** 300 exchanges with the service of this folder, and the service afterwards. @param through gives the address of a proxy */
+export async function recordTraffic(through?: (base: string) => Promise<string>) {
   const service = new RealService()
-  const { base, close } = await service.listen()
+  const { base: direct, close } = await service.listen()
+  const base = (await through?.(direct)) ?? direct
   const entries: Entry[] = []
   const call = async (method: string, path: string, body?: unknown, key: string = KEYS[0]) => {
     const sent = body === undefined ? undefined : JSON.stringify(body)
