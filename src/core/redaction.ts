@@ -218,9 +218,9 @@ export class Pseudonyms {
   }
 
   #stays(text: string, name: string, isFree: boolean): boolean {
-    if (text === REDACTED || this.#kept.ids.has(text) || parseInstant(text) !== undefined) return true
-    if (isFree || !PLAIN_ID.test(text)) return false
-    return ID_FIELD.test(name) || this.#words.has(name)
+    if (text === REDACTED || parseInstant(text) !== undefined) return true
+    if (!PLAIN_ID.test(text)) return false
+    return this.#kept.ids.has(text) || (!isFree && (ID_FIELD.test(name) || this.#words.has(name)))
   }
 
   #text(text: string): string {

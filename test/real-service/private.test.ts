@@ -227,3 +227,12 @@ test('another text has the form of the first one: an e-mail address stays one', 
     mail: expect.stringMatching(/^[a-z]{3}\.[a-z]{5}\d@[a-z]{4}\.example$/),
   })
 })
+
+test('an id that is a name or an e-mail address is replaced, and what refers to it still does', async () => {
+  const own = ['ada@mail.test', 'Ada Quill'].map((id, n) =>
+    entry('GET', `/people?page=${n}`, list([{ id, manager_id: 'ada@mail.test' }])),
+  )
+  const { people } = JSON.parse((await imported(own, ['--base', BASE])).text).own
+  expect(JSON.stringify(people)).not.toMatch(/ada@|Ada Quill/)
+  expect(people.map((each: { manager_id: string }) => each.manager_id)).toEqual([people[0].id, people[0].id])
+})

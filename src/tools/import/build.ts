@@ -107,9 +107,7 @@ class Builder {
 
   #withoutNames(): Found[] {
     const { found, secrets } = this.#collected
-    const ids = new Set(
-      [...found.values()].map(({ shown }) => shown.id).filter((id) => !String(id).includes('@')),
-    )
+    const ids = new Set([...found.values()].map(({ shown }) => String(shown.id)))
     const { secret, keepNames } = this.#options
     const kept = { words: WORDS, free: FREE_FIELDS, GivenNames, ids, all: keepNames }
     const names = new Pseudonyms(secret, kept)
