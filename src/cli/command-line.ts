@@ -35,7 +35,7 @@ const DEFAULT_COMMAND = 'start'
 
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
-  'start exec certify hunt replay init mcp validate doctor openapi schema': async () =>
+  'start exec certify hunt replay init mcp validate import doctor openapi schema': async () =>
     (await import('./local-commands.ts')).localCommands,
   'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,

@@ -1,7 +1,13 @@
 import { toggle } from '../emulator/option.ts'
 import { command } from '../terminal/command.ts'
 import { PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
-import { CERTIFY_OPTIONS, HUNT_OPTIONS, MCP_OPTIONS, REPLAY_OPTIONS } from '../tools/options.ts'
+import {
+  CERTIFY_OPTIONS,
+  HUNT_OPTIONS,
+  IMPORT_OPTIONS,
+  MCP_OPTIONS,
+  REPLAY_OPTIONS,
+} from '../tools/options.ts'
 import { DOCTOR_OPTIONS, EXEC_OPTIONS, INIT_OPTIONS, VALIDATE_OPTIONS } from './local-options.ts'
 
 /** The argument of a command that runs another one. */
@@ -79,6 +85,14 @@ export const localCommands = [
     args: { '[files...]': 'JSON files, recognised by their fields; scripts and directories of scenarios' },
     options: VALIDATE_OPTIONS,
     run: async (invocation) => (await import('./validate.ts')).validate(invocation),
+  }),
+  command({
+    name: 'import',
+    description:
+      'Turn HAR files of traffic with the real service into fixtures: records in their newest recorded state, with other texts in the place of names',
+    args: { '<files...>': 'HAR files of a browser, Playwright or a proxy, with the bodies of responses' },
+    options: IMPORT_OPTIONS,
+    run: async (invocation) => (await import('../tools/import/command.ts')).importFiles(invocation),
   }),
   command({
     name: 'doctor',

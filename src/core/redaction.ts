@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto'
 import { isObject, type JsonObject } from './json.ts'
 import { isSealed, REDACTED } from './secrets.ts'
+import { parseInstant } from './time/instant.ts'
 
 // What a name must contain, for a quick answer to most names.
 const PART = /token|secret|pass|pwd|key|authorization|credential|cookie|verifier/i
@@ -154,4 +156,108 @@ export function withoutWords(value: unknown, words: readonly string[]): unknown 
   return Object.fromEntries(
     members.map(([name, each]) => [withoutWords(name, words), withoutWords(each, words)]),
   )
+}
+
+/** Which texts of a record stay as they are. */
+interface KeptTexts {
+  /** Fields with a word that the service defines, besides {@link WORD_FIELDS}. */
+  readonly words: readonly string[]
+  /** Fields with names of a client inside, of which no name says what the text is. */
+  readonly free: readonly string[]
+  /** The ids of records, which stay wherever they are the whole text. */
+  readonly ids: { has(text: string): boolean }
+  /** Whether all texts stay, except signed URLs and texts in the form of a token. */
+  readonly all?: boolean
+}
+
+const WORD_FIELDS = ['object', 'type', 'status', 'role', 'scope']
+const ID_FIELD = /(?:^|_)ids?$|[a-z]I[Dd]s?$/
+const PLAIN_ID = /^[\w.:~-]{1,128}$/
+const PLAIN_NAME = /^[\p{L}_$][\w$.-]{0,63}$/u
+const EMAIL = /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu
+const URL_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>\\]+/gi
+const TEXT_PARTS = new RegExp(`${URL_TEXT.source}|${EMAIL.source}|[\\p{L}\\p{M}\\p{N}]+`, 'giu')
+
+/** A URL or a path with a signature, a token or a password. */
+const SIGNED =
+  /[^\s"'<>\\?]*\?[^\s"'<>\\]*?(?:sig|signature|token|expires|credential|policy|key|hash|hmac|x-[a-z]+-[\w-]+)=[^\s"'<>\\]*|\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/@"'<>]+@[^\s"'<>\\]*/gi
+
+/** A text in the form of a token: a JWT, one with a prefix, or many letters and digits. */
+const TOKEN =
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:[a-z]{2,10}_){1,2}(?=\w*\d)\w{16,}|\bAKIA[A-Z0-9]{16}\b|(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?![\da-f]{8}-)[\w+/-]{32,}={0,2}/gi
+
+/**
+ * Replaces the texts of a record by others of the same form: letters by letters, digits by digits, of the same length; an e-mail
+ * address stays one, and a URL has neither its host nor its query. The same word and secret give the same word. Ids, words of the
+ * service, instants and numbers stay.
+ */
+export class Pseudonyms {
+  readonly #secret: string
+  readonly #kept: KeptTexts
+  readonly #words: ReadonlySet<string>
+  readonly #known = new Map<string, string>()
+
+  /** @param secret without which nothing leads back to the texts */
+  constructor(secret: string, kept: KeptTexts) {
+    this.#secret = secret
+    this.#kept = kept
+    this.#words = new Set([...WORD_FIELDS, ...kept.words])
+  }
+
+  /** A copy of a JSON value with other texts. @param name of the field that has it @param isFree whether names say nothing */
+  inside<T>(value: T, name?: string, isFree?: boolean): T
+  inside(value: unknown, name = '', isFree = false): unknown {
+    if (typeof value === 'string') return this.#stays(value, name, isFree) ? value : this.#text(value)
+    if (Array.isArray(value)) return value.map((each) => this.inside(each, name, isFree))
+    if (!isObject(value)) return value
+    const inner = isFree || this.#kept.free.includes(name)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [
+        this.#kept.all || PLAIN_NAME.test(key) ? key : this.#text(key),
+        this.inside(each, key, inner),
+      ]),
+    )
+  }
+
+  #stays(text: string, name: string, isFree: boolean): boolean {
+    if (text === REDACTED || parseInstant(text) !== undefined) return true
+    if (!PLAIN_ID.test(text)) return false
+    return this.#kept.ids.has(text) || (!isFree && (ID_FIELD.test(name) || this.#words.has(name)))
+  }
+
+  #text(text: string): string {
+    if (this.#kept.all) return text.replaceAll(SIGNED, (url) => this.#url(url)).replaceAll(TOKEN, REDACTED)
+    return text.replaceAll(TEXT_PARTS, (part) => {
+      if (part.includes('://')) return this.#url(part)
+      if (!part.includes('@')) return this.#word(part)
+      const [local = '', host = ''] = part.split('@')
+      return `${this.#all(local)}@${this.#all(host.replace(/\.[^.]*$/, ''))}.example`
+    })
+  }
+
+  #url(url: string): string {
+    const [, scheme, rest = ''] = /^([^?]*:\/\/)?([^?#]*)/.exec(url) ?? []
+    if (scheme === undefined) return this.#kept.all ? rest : this.#all(rest)
+    const [, host = '', path = ''] = /^([^/]*)(.*)$/.exec(rest) ?? []
+    return `${scheme}${this.#word(host.replaceAll(/[^\p{L}\p{N}]/gu, '')).toLowerCase()}.example${this.#kept.all ? path : this.#all(path)}`
+  }
+
+  #all(text: string): string {
+    return text.replaceAll(/[\p{L}\p{M}\p{N}]+/gu, (word) => this.#word(word))
+  }
+
+  #word(word: string): string {
+    let other = this.#known.get(word)
+    for (let n = 0; other === undefined || (other === word && n < 100); n++) {
+      const bytes = createHmac('sha256', this.#secret).update(`${n} ${word}`).digest()
+      const letters = [...word.normalize('NFC')].map((letter, at) => {
+        const drawn = (bytes[at % bytes.length] ?? 0) + Math.floor(at / bytes.length) * 7
+        if (/\p{N}/u.test(letter)) return String(drawn % 10)
+        return String.fromCharCode((/\p{Lu}/u.test(letter) ? 65 : 97) + (drawn % 26))
+      })
+      other = letters.join('')
+    }
+    this.#known.set(word, other)
+    return other
+  }
 }

@@ -1,5 +1,5 @@
 import { SECOND } from '../core/time/instant.ts'
-import { choiceOption, option, optional, toggle } from '../emulator/option.ts'
+import { choiceOption, option, optional, textOption, toggle } from '../emulator/option.ts'
 import { described, freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from '../terminal/options.ts'
 
 /** The options of `certify`. They stand apart from its code, which is loaded when it runs. */
@@ -72,6 +72,18 @@ export const REPLAY_OPTIONS = {
   },
   runScripts: toggle('run the scripts in the recording, with the rights of your user: read them first'),
   endpoints,
+  ...PRINT_OPTIONS,
+}
+
+export const IMPORT_OPTIONS = {
+  base: optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
+  out: option(textOption('file'), 'fixtures/imported.json', {
+    description: 'fixtures to write; an existing file is replaced',
+  }),
+  settingsOut: freeText('file', 'settings file to write, with what the traffic shows about the service'),
+  keepNames: toggle('keep names and texts as they were recorded; keys, tokens and signed URLs are removed'),
+  absolute: toggle('keep timestamps, instead of counting them back from the newest one'),
+  data: described(START_OPTIONS.data, 'directory of the secret from which the replaced texts follow'),
   ...PRINT_OPTIONS,
 }
 

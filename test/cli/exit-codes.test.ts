@@ -89,6 +89,7 @@ const OTHERS = [
   'endpoints add',
   'mcp',
   'validate',
+  'import',
   'replay',
   'doctor',
   'openapi',

@@ -11,6 +11,8 @@ import { type OpaqueRecord, opaqueRecord } from '../uncontracted.ts'
 import { cronExpression } from './cron.ts'
 import { nameOfProvider, providers, recordedSource, triggerSource } from './providers.ts'
 
+export { providers, triggerSources } from './providers.ts'
+
 export type Agent = OpaqueRecord<{ readonly teamspace_id: string }>
 
 export const agents = collection<Agent>({

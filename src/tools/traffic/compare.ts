@@ -3,7 +3,7 @@ import { type Issue, isObject, type Json, pointer, same } from '../../core/json.
 import type { Arrow } from '../../core/lifecycle.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { agrees, type Difference, differencesOf, isPlain, shownBy, shownValue } from './checks.ts'
-import type { Traffic } from './har.ts'
+import type { HarExchange, Traffic } from './har.ts'
 import { repetitionDifferences, transitionDifferences } from './sequences.ts'
 
 /** The result of comparing traffic with the contract. */
@@ -36,22 +36,9 @@ export function compareTraffic(
   ]
   const all = (under: Settings): Issue[] =>
     grouped([...exchanges.flatMap((each) => differencesOf(each, under, assumptions)), ...others])
-  const tally = new Map<AnySetting, [value: Json, count: number][]>()
-  for (const [setting, value] of exchanges.flatMap((each) => [...shownBy(each, settings, assumptions)])) {
-    const values = tally.get(setting) ?? []
-    const known = values.find(([each]) => same(each, value))
-    if (known === undefined) values.push([value, 1])
-    else known[1] += 1
-    values.sort((a, b) => b[1] - a[1])
-    tally.set(setting, values)
-  }
-  const chosen: Record<string, Json> = {}
-  for (const [setting, values] of tally) {
-    const actual = settings.get<Json>(setting)
-    const value = joined(actual, values)
-    const isValid = assumptions.check({ ...settings.overrides, ...chosen, [setting.key]: value }).length === 0
-    if (isValid && isPlain(value) && !agrees(actual, value)) chosen[setting.key] = value
-  }
+  const shown = new ShownSettings({ service, settings })
+  for (const each of exchanges) shown.add(each)
+  const { tally, chosen } = shown
   const settled = [...tally].map(([setting, values]) => ({
     item: setting.item,
     setting: setting.key,
@@ -69,6 +56,41 @@ export function compareTraffic(
     settled: [...settled, ...moves].sort((a, b) => (a.item < b.item ? -1 : 1)),
     settings: chosen,
     remaining: all(new Settings({ ...settings.overrides, ...chosen }, settings.strict)).length,
+  }
+}
+
+/** The settings that exchanges show, and the values with which the emulator would respond as the service did. */
+export class ShownSettings {
+  readonly tally = new Map<AnySetting, [value: Json, count: number][]>()
+  readonly #under: Pick<Sandbox, 'service' | 'settings'>
+
+  constructor(under: Pick<Sandbox, 'service' | 'settings'>) {
+    this.#under = under
+  }
+
+  add(exchange: HarExchange): void {
+    for (const [setting, value] of shownBy(exchange, this.#under.settings, this.#under.service.assumptions)) {
+      const values = this.tally.get(setting) ?? []
+      const known = values.find(([each]) => same(each, value))
+      if (known === undefined) values.push([value, 1])
+      else known[1] += 1
+      values.sort((a, b) => b[1] - a[1])
+      this.tally.set(setting, values)
+    }
+  }
+
+  /** The settings that differ from those in force, with the most frequent values. */
+  get chosen(): Record<string, Json> {
+    const { service, settings } = this.#under
+    const chosen: Record<string, Json> = {}
+    for (const [setting, values] of this.tally) {
+      const actual = settings.get<Json>(setting)
+      const value = joined(actual, values)
+      const isValid =
+        service.assumptions.check({ ...settings.overrides, ...chosen, [setting.key]: value }).length === 0
+      if (isValid && isPlain(value) && !agrees(actual, value)) chosen[setting.key] = value
+    }
+    return chosen
   }
 }
 

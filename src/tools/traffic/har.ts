@@ -59,7 +59,23 @@ const harEntry = z.looseObject({
 })
 const harFile = z.object({ log: z.object({ entries: z.array(z.unknown()) }) })
 
-type HarEntry = z.output<typeof harEntry>
+export type HarEntry = z.output<typeof harEntry>
+
+/** An entry of a HAR file; undefined when it is no exchange by HTTP with an absolute URL. */
+export function readEntry(raw: unknown): HarEntry | undefined {
+  return harEntry.safeParse(raw).data
+}
+
+/** The base URL as {@link pathBelow} needs it. */
+export function baseOf(url: string): string {
+  return addressOf(new URL(url)).replace(/\/+$/, '')
+}
+
+/** The path of an exchange after the base URL; undefined for another address. */
+export function pathBelow(base: string, har: HarEntry | undefined): string | undefined {
+  const address = addressOf(har?.request.url)
+  return address.startsWith(`${base}/`) ? address.slice(base.length) : undefined
+}
 
 /**
  * Reads the exchanges with the service. Returns the reason if there are none.
@@ -74,16 +90,15 @@ export function readTraffic(
   if (!file.success)
     return 'is not a HAR file: it has no list log.entries. Export the requests of a browser or a proxy as HAR.'
   const routes = new RouteTable(operations)
-  const entries = file.data.log.entries.map((raw) => harEntry.safeParse(raw).data)
-  const base =
-    wanted === undefined ? commonBase(entries, routes) : addressOf(new URL(wanted)).replace(/\/+$/, '')
+  const entries = file.data.log.entries.map(readEntry)
+  const base = wanted === undefined ? commonBase(entries, routes) : baseOf(wanted)
   const skipped: Record<string, number> = {}
   const [exchanges, unrouted]: [HarExchange[], Place[]] = [[], []]
   for (const [entry, har] of entries.entries()) {
-    const place = addressOf(har?.request.url)
-    const path = place.startsWith(`${base}/`) ? place.slice(base.length) : undefined
+    const path = pathBelow(base, har)
     const match = har && path !== undefined ? routes.match(har.request.method, path) : undefined
-    const reason = whyNot(har, match)
+    const uncontracted = match?.kind === 'route' && !match.route.contract
+    const reason = whyNot(har, match) ?? (uncontracted ? 'operation without a contract' : undefined)
     const isRoute = reason === undefined && har && match?.kind === 'route'
     const exchange = isRoute ? exchangeOf(entry, har, match.route) : undefined
     const missing = reason ?? exchange?.missing
@@ -107,7 +122,7 @@ function addressOf(url: URL | undefined): string {
 }
 
 // By the specification, a base URL ends in /v1.
-function commonBase(entries: readonly (HarEntry | undefined)[], routes: RouteTable<AnyOperation>) {
+export function commonBase(entries: Iterable<HarEntry | undefined>, routes: RouteTable<AnyOperation>) {
   const counts = new Map<string, number>()
   for (const har of entries) {
     const [, base = '', path = ''] = /^(.*?\/v1)(\/.*)$/.exec(addressOf(har?.request.url)) ?? []
@@ -117,7 +132,11 @@ function commonBase(entries: readonly (HarEntry | undefined)[], routes: RouteTab
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? ''
 }
 
-function whyNot(har: HarEntry | undefined, match: Match<AnyOperation> | undefined): string | undefined {
+/** Why an entry is no exchange with the service; undefined when it is one. */
+export function whyNot(
+  har: HarEntry | undefined,
+  match: Match<AnyOperation> | undefined,
+): string | undefined {
   if (har === undefined) return 'no exchange by HTTP with an absolute URL'
   const { status } = har.response
   if (match === undefined) return 'another address'
@@ -125,19 +144,20 @@ function whyNot(har: HarEntry | undefined, match: Match<AnyOperation> | undefine
   if (status < 100) return 'no response'
   if (status === 304 || har._fromCache !== undefined) return 'from a cache'
   if (status >= 500) return 'failure of the server'
-  if (match.kind !== 'route') return status >= 400 ? 'refused, and no operation' : undefined
-  return match.route.contract ? undefined : 'operation without a contract'
+  return match.kind !== 'route' && status >= 400 ? 'refused, and no operation' : undefined
 }
 
 // A segment that is not a plain word may be an id or a secret.
+export const PLAIN_SEGMENT = /^[a-z][a-z-]{0,30}$/
+
 function masked(path: string): string {
   return path
     .split('/')
-    .map((each) => (/^[a-z][a-z-]{0,30}$|^$/.test(each) ? each : '{...}'))
+    .map((each) => (PLAIN_SEGMENT.test(each) || each === '' ? each : '{...}'))
     .join('/')
 }
 
-function exchangeOf(
+export function exchangeOf(
   entry: number,
   { request, response, ...har }: HarEntry,
   declared: AnyOperation,
@@ -147,8 +167,6 @@ function exchangeOf(
   const received = request.method === 'HEAD' ? UNKNOWN : bodyOf(response.content, media === declared.media)
   const { status } = response
   const mustHaveBody = status >= 400 || (status < 300 && status !== 204 && declared.output !== undefined)
-  const why =
-    response.content._file === undefined ? 'body left out, or only in part' : 'body in a file of its own'
   const start = Date.parse(har.startedDateTime)
   const { searchParams: query } = request.url
   return {
@@ -162,18 +180,28 @@ function exchangeOf(
     sent: bodyOf(request.postData, false).value,
     received: received.value,
     body: received.body,
-    missing: mustHaveBody && received.body === 'unknown' ? why : undefined,
+    missing: mustHaveBody && received.body === 'unknown' ? whyNoBody(response.content) : undefined,
   }
 }
 
-function byName(headers: HarEntry['request']['headers']): Readonly<Record<string, string>> {
+export function byName(headers: HarEntry['request']['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]))
 }
 
+/** Why the body of a response is not known. */
+export function whyNoBody({ _file, text = '', encoding }: HarEntry['request']['postData']): string {
+  if (_file !== undefined) return 'body in a file of its own'
+  return encoding === 'base64' && !isBase64(text) ? 'body in wrong base64' : 'body left out, or only in part'
+}
+
+const isBase64 = (text: string) => /^[\w+/\s-]*={0,2}\s*$/.test(text)
+
 const UNKNOWN = { body: 'unknown', value: undefined } as const
 
-function bodyOf({ text = '', encoding, size }: HarEntry['request']['postData'], isStream: boolean) {
+/** @param isStream whether the body is NDJSON, whose value is the list of its lines */
+export function bodyOf({ text = '', encoding, size }: HarEntry['request']['postData'], isStream: boolean) {
   if (text === '') return size === 0 ? ({ body: 'none', value: undefined } as const) : UNKNOWN
+  if (encoding === 'base64' && !isBase64(text)) return UNKNOWN
   const plain = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text
   if (depthIssue(plain) !== undefined) return UNKNOWN
   try {

@@ -1,0 +1,191 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type EmulatorOptions, startEmulator } from '../../src/index.ts'
+import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { harOf, recordTraffic } from './record.ts'
+
+let traffic: Awaited<ReturnType<typeof recordTraffic>>
+
+beforeAll(async () => {
+  traffic = await recordTraffic()
+})
+
+/** An emulator with imported fixtures, until the end of the test. */
+async function started(options: EmulatorOptions) {
+  const emulator = await startEmulator({ ephemeral: true, rate: 0, ...options })
+  onTestFinished(() => emulator.close())
+  const get = async (path: string, token = 'live_demo_owner') => {
+    const response = await fetch(`${emulator.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const text = await response.text()
+    const body = response.headers.get('content-type')?.startsWith('application/json')
+      ? JSON.parse(text)
+      : undefined
+    return { status: response.status, text, body }
+  }
+  const { clock, faults } = emulator.defaultSandbox
+  const records = async (name: string) =>
+    ((await (await fetch(`${emulator.url}/__emulator/state/${name}`)).json()) as { data: unknown[] }).data
+  return { clock, faults, records, get }
+}
+
+/** Imports a HAR into a directory of its own. */
+async function imported(text: string, flags: readonly string[] = []) {
+  const folder = temporaryDirectory()
+  const [file, out, settingsOut] = ['traffic.har', 'out.json', 'settings.json'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string]
+  writeFileSync(file, text)
+  const given = [
+    '--out',
+    out,
+    '--settings-out',
+    settingsOut,
+    '--data',
+    join(folder, 'data'),
+    '--json',
+    ...flags,
+  ]
+  const result = await command(['import', file, ...given])
+  const report = result.code === 0 ? JSON.parse(result.out) : undefined
+  const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
+  return { ...result, report, out, settingsOut, folder, read }
+}
+
+test('with --keep-names and --absolute, the emulator answers with the newest recorded state of each record', async () => {
+  const { service, entries } = traffic
+  expect(entries).toHaveLength(300)
+  const { report, out, settingsOut, read, err } = await imported(harOf(entries), [
+    '--keep-names',
+    '--absolute',
+  ])
+  expect(err).toBe('')
+  const emulator = await started({ fixtures: out, settings: read(settingsOut), clock: report.newest })
+  const all = async (path: string) => {
+    const { body, status } = await emulator.get(path)
+    expect([path, status]).toEqual([path, 200])
+    return body.data ?? body
+  }
+  const plain = ({ teamspace, agent, ...rest }: Record<string, unknown>) => rest
+  const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(canonical(row))).sort()
+  const north = <T extends { teamspace: string }>(rows: readonly T[]) =>
+    rows.filter(({ teamspace }) => teamspace === 'ts_north').map(plain)
+  expect(sorted(await all('/organization/teamspaces/ts_north/users?limit=100'))).toEqual(
+    sorted(service.users.ts_north ?? []),
+  )
+  expect(sorted((await all('/organization/mcp-servers')).map(withoutSignature))).toEqual(
+    sorted(north(service.servers).map(withoutSignature)),
+  )
+  expect(sorted(await all('/data-views'))).toEqual(sorted(north(service.views)))
+  expect(sorted(await all('/agents'))).toEqual(sorted(north(service.agents)))
+  expect(sorted(await all('/conversations'))).toEqual(sorted(north(service.conversations)))
+  for (const { id } of service.agents) {
+    const mine = <T extends { agent: string }>(rows: readonly T[]) =>
+      rows.filter(({ agent }) => agent === id).map(plain)
+    expect(sorted(await all(`/agents/${id}/automations`))).toEqual(sorted(mine(service.automations)))
+    expect(sorted(await all(`/agents/${id}/event-triggers`))).toEqual(sorted(mine(service.triggers)))
+  }
+  const window = 'start_date=2025-12-01&end_date=2026-02-03&limit=100'
+  const rows = await all(`/organization/reports/consumption-breakdown?${window}`)
+  expect(sorted(rows)).toEqual(sorted(service.rows))
+  for (const { batch, items } of service.batches.values()) {
+    const { results_url, ...shown } = await all(`/batch-predictions/${batch.id}`)
+    const { results_url: _, ...recorded } = batch
+    expect(shown).toEqual(recorded)
+    const { text } = await emulator.get(`/batch-predictions/${batch.id}/results`)
+    const lines = text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+    const { lineOf } = await import('./service.ts')
+    const known = ({ custom_id, status, output }: Record<string, unknown>) => ({ custom_id, status, output })
+    expect(lines.map(known)).toEqual(items.map((item, n) => known(lineOf(batch, item, n))))
+  }
+  expect(await emulator.records('pages')).toHaveLength(service.pages.length)
+  expect(await emulator.records('messages')).toHaveLength(
+    service.messages.filter(({ conversation_id }) => conversation_id !== 'cnv_none').length,
+  )
+  expect(await command(['validate', out, '--settings', settingsOut])).toMatchObject({ code: 0 })
+  expect(await command(['validate', out])).toMatchObject({ code: 0 })
+})
+
+test('without these flags, records have the same ids, relations and counts, and other texts', async () => {
+  const { entries } = traffic
+  const [kept, replaced] = [
+    await imported(harOf(entries), ['--keep-names', '--absolute']),
+    await imported(harOf(entries)),
+  ]
+  const [before, after] = [kept.read(kept.out), replaced.read(replaced.out)]
+  expect(Object.keys(after.collections)).toEqual(Object.keys(before.collections))
+  for (const [name, rows] of Object.entries<Record<string, unknown>[]>(before.collections)) {
+    if (name === 'consumption_rows') continue
+    const ids = (each: Record<string, unknown>) =>
+      JSON.stringify([each.id, each._emulator, each.teamspace_id, each.user_id])
+    const idsOnly = name === 'batch_predictions' ? ({ id }: Record<string, unknown>) => id : ids
+    expect(after.collections[name].map(idsOnly)).toEqual(rows.map(idsOnly))
+    expect(after.collections[name].map((each: object) => Object.keys(each))).toEqual(
+      rows.map((each) => Object.keys(each)),
+    )
+  }
+  expect(readFileSync(replaced.out, 'utf8')).not.toMatch(/\bAda\b|Lovelace|Northrup|northyard\.test/)
+  expect(await command(['validate', replaced.out])).toMatchObject({ code: 0 })
+})
+
+test('faults, time and cursors work on imported records', async () => {
+  const { out, report } = await imported(harOf(traffic.entries))
+  expect(report.start).toContain('--fixtures')
+  const emulator = await started({ fixtures: out })
+  const token = 'live_demo_owner'
+  const first = await emulator.get('/organization/teamspaces/ts_north/users?limit=5', token)
+  expect(first.body.data).toHaveLength(5)
+  const after = first.body.data.at(-1).id
+  const next = await emulator.get(`/organization/teamspaces/ts_north/users?limit=100&after=${after}`, token)
+  expect(next.body.data).toHaveLength((traffic.service.users.ts_north?.length ?? 0) - 5)
+  await emulator.faults.arm({ match: { operation: 'data-views.list' }, do: [{ respond: { status: 503 } }] })
+  expect((await emulator.get('/data-views', token)).status).toBe(503)
+  const [batch] = [...traffic.service.batches.keys()]
+  await emulator.clock.advance('30d')
+  expect((await emulator.get(`/batch-predictions/${batch}/results`, token)).status).toBe(410)
+})
+
+test('the keys of demo act as owner, member and outsider, and the report says so', async () => {
+  const { out, report } = await imported(harOf(traffic.entries))
+  const emulator = await started({ fixtures: out })
+  const status = async (token: string) =>
+    (await emulator.get('/organization/teamspaces/ts_north/users', token)).status
+  expect(await Promise.all(['live_demo_owner', 'live_demo_outsider'].map(status))).toEqual([200, 404])
+  expect(report.keys).toMatchObject([
+    { key: 'live_demo_owner', user_id: 'usr_ada', teamspace_id: 'ts_north' },
+    { key: 'live_demo_member', teamspace_id: 'ts_north' },
+    { key: 'live_demo_outsider' },
+    { key: 'service_demo' },
+  ])
+})
+
+test('records of paths without a contract go to collections of your own, and the report says how to answer the path', async () => {
+  const { out, report, read } = await imported(harOf(traffic.entries), ['--keep-names'])
+  expect(read(out).own.knowledge).toContainEqual(expect.objectContaining({ id: 'kn_1', size: 70 }))
+  expect(report.endpoints).toEqual([
+    'workspace-emulator endpoints add GET /conversations/{conversation_id}/messages',
+    'workspace-emulator endpoints add GET /knowledge',
+    'workspace-emulator endpoints add GET /knowledge/{knowledge_id}',
+    'workspace-emulator endpoints add POST /converse',
+  ])
+})
+
+const canonical = (value: unknown): unknown =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(
+        Object.entries(value)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([key, each]) => [key, canonical(each)]),
+      )
+
+// Signed URLs have neither their host nor their query.
+const withoutSignature = ({ icon_url, ...rest }: Record<string, unknown>) => ({
+  ...rest,
+  icon_url: /\d+\.png/.exec(String(icon_url))?.[0],
+})

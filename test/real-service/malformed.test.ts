@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { type Entry, harOf } from './record.ts'
+
+const page = (n: number) => ({
+  ...{ object: 'page', id: `p${n}`, name: `Plan ${n}`, teamspace_id: 't1', scope: 'teamspace' },
+  created_at: '2026-02-03T08:00:00.000Z',
+})
+
+function entry(n: number, content: Partial<Entry['response']['content']> = {}): Entry {
+  const text = JSON.stringify(page(n))
+  return {
+    ...{ startedDateTime: '2026-02-03T08:00:00.000Z', time: 1 },
+    request: { method: 'POST', url: 'https://api.workspace.test/v1/pages', headers: [] },
+    response: {
+      status: 200,
+      headers: [],
+      content: { mimeType: 'application/json', text, size: text.length, ...content },
+    },
+  }
+}
+
+async function imported(file: string | Uint8Array) {
+  const folder = temporaryDirectory()
+  const path = join(folder, 'a.har')
+  writeFileSync(path, file)
+  const out = join(folder, 'out.json')
+  const result = await command(['import', path, '--out', out, '--data', join(folder, 'data'), '--json'])
+  const { error, ...report } = JSON.parse(result.code === 0 ? result.out : result.err)
+  const pages = report.records?.find((each: { collection: string }) => each.collection === 'pages')?.records
+  return { code: result.code, report, pages, message: error?.message?.replaceAll(folder, '') }
+}
+
+test('of a file that ends too early, the entries before the end are used', async () => {
+  const text = harOf([entry(1), entry(2), entry(3)])
+  const { pages, report } = await imported(text.slice(0, text.lastIndexOf('"p3') + 1))
+  expect([pages, report.left_out]).toEqual([2, { 'the file ends too early': 1 }])
+})
+
+test('bodies that are left out, attached, in wrong base64 or not JSON are counted with the reason', async () => {
+  const text = Buffer.from(JSON.stringify(page(2))).toString('base64')
+  const { pages, report } = await imported(
+    harOf([
+      entry(1),
+      entry(2, { text, encoding: 'base64' }),
+      entry(3, { text: '%%%', encoding: 'base64', size: 90 }),
+      {
+        ...entry(4),
+        response: { ...entry(4).response, content: { mimeType: 'application/json', size: 90 } },
+      },
+      {
+        ...entry(5),
+        response: { ...entry(5).response, content: { mimeType: '', size: 90, _file: 'a.json' } },
+      },
+      entry(6, { text: '<html></html>', size: 13 }),
+      { nonsense: true, request: 7 },
+    ]),
+  )
+  expect(pages).toBe(2)
+  expect(report.left_out).toEqual({
+    'body in wrong base64': 1,
+    'body left out, or only in part': 1,
+    'body in a file of its own': 1,
+    'body is not JSON': 1,
+    'no exchange by HTTP with an absolute URL': 1,
+  })
+})
+
+test('HAR 1.1 is read as HAR 1.2 is', async () => {
+  expect((await imported(harOf([entry(1)], '1.1'))).pages).toBe(1)
+})
+
+test('a file with nothing to import is refused, with the reason and the way out', async () => {
+  const utf16 = Buffer.from(`\uFEFF${harOf([entry(1)])}`, 'utf16le')
+  expect((await imported(utf16)).message).toBe('/a.har: is UTF-16, not UTF-8 text; save it as UTF-8.')
+  expect((await imported('{"collections": {}}')).message).toMatch(
+    /^\/a\.har: no HAR file: .* as HAR, with content\.$/,
+  )
+  const other = JSON.parse(harOf([entry(1)]).replace('api.workspace.test/v1', 'example.test'))
+  expect((await imported(JSON.stringify(other))).message).toContain('give the base URL with --base')
+})
+
+test('a file that is too large is refused, with the way to cut it', async () => {
+  const file = join(temporaryDirectory(), 'large.har')
+  const { openSync, ftruncateSync, closeSync } = await import('node:fs')
+  const handle = openSync(file, 'w')
+  ftruncateSync(handle, 268_435_457)
+  closeSync(handle)
+  const { code, err } = await command(['import', file])
+  expect([code, err]).toEqual([1, expect.stringContaining('jq')])
+})
+
+test('a page of a teamspace that no response showed gets a minimal teamspace, and the report lists it', async () => {
+  expect((await imported(harOf([entry(1)]))).report.filled).toContain('teamspaces/t1')
+})

@@ -1,0 +1,492 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import express, { type Request, type Response } from 'express'
+
+// Plays the real service. It shares no code with src, and differs wherever the specification leaves a choice: ids, order,
+// names, statuses, gzip. It also has small bugs, which are marked.
+
+type Fields = Record<string, unknown>
+type Row = Fields & { id: string }
+
+const KEYS: Record<string, { user: string; teamspace: string }> = {
+  sk_live_9fK2mQ7xR4tZ8wLb: { user: 'usr_ada', teamspace: 'ts_north' },
+  sk_live_5vN1cJ6yH3pD0sGe: { user: 'usr_lin', teamspace: 'ts_south' },
+}
+
+const START = Date.parse('2026-02-03T08:00:00Z')
+
+/** A service with its data; its clock moves one second with each request. */
+export class RealService {
+  #ticks = 0
+  #ids = 0
+  readonly teamspaces: Row[]
+  readonly users: Record<string, Row[]>
+  readonly pages: Row[] = []
+  readonly skills: Row[]
+  readonly servers: (Row & { teamspace: string })[]
+  readonly views: (Row & { teamspace: string })[]
+  readonly agents: (Row & { teamspace: string })[]
+  readonly automations: (Row & { agent: string })[] = []
+  readonly triggers: (Row & { agent: string })[] = []
+  readonly conversations: (Row & { teamspace: string })[]
+  readonly messages: Row[]
+  readonly batches = new Map<string, { batch: Row; items: Fields[]; polls: number; teamspace: string }>()
+  readonly rows: Fields[]
+
+  constructor() {
+    this.teamspaces = [
+      this.#teamspace('ts_north', 'North yard', 'stratus'),
+      this.#teamspace('ts_south', 'South yard', 'nimbus'),
+    ]
+    this.users = {
+      ts_north: [
+        person('usr_ada', 'Ada', 'Lovelace', 'owner'),
+        ...Array.from({ length: 23 }, (_, n) =>
+          person(`usr_n${n}`, `Nora${n}`, `Northrup${n}`, n % 3 ? 'editor' : 'viewer'),
+        ),
+      ],
+      ts_south: [
+        person('usr_lin', 'Lin', 'Südermann', 'owner'),
+        person('usr_n1', 'Nora1', 'Northrup1', 'viewer'),
+      ],
+    }
+    this.skills = ['Estimate', 'Summarise', 'Translate'].map((name, n) => ({
+      object: 'skill',
+      id: `skl_${n}`,
+      scope: 'user',
+      category: 'research',
+      slash_key: name.toLowerCase(),
+      name: `${name} for Ada Lovelace`,
+      description: `Asks ada.lovelace@northyard.test about ${name}`,
+      instructions: 'Call +44 20 7946 0958 and ask for Ada.',
+      required_tools: ['search'],
+      preferred_tools: [],
+      enabled: n !== 1,
+      account_id: null,
+      builtin_key: null,
+      promoted_at: null,
+      creator_id: 'usr_ada',
+      created_at: this.at(-5000),
+      updated_at: this.at(-4000),
+    }))
+    this.servers = Array.from({ length: 4 }, (_, n) => ({
+      object: 'mcp_server',
+      id: `mcp_${n}`,
+      name: `Plans of Ada ${n}`,
+      icon_url: `https://cdn.northyard.test/${n}.png?sig=Zm9vYmFyYmF6${n}&expires=1790000000`,
+      base_url: `https://mcp${n}.northyard.test/sse`,
+      transport: 'sse',
+      protocol_version: '2025-06-18',
+      authorization_secret_id: `sec_${n}`,
+      status: 'connected',
+      metadata: {
+        requires_oauth: true,
+        oauth_configured: n > 1,
+        tool_count: n,
+        last_synced_at: this.at(-300),
+      },
+      created_at: this.at(-9000 - n),
+      updated_at: this.at(-800),
+      managed_by_app: { app_uuid: `app-${n}`, app_name: 'Planner' },
+      teamspace: n === 3 ? 'ts_south' : 'ts_north',
+    }))
+    this.views = Array.from({ length: 7 }, (_, n) => ({
+      object: 'data_view',
+      id: `dv_${n}`,
+      lake_dataset_name: `north_yard_${n}`,
+      created_at: this.at(-7000 + n),
+      knowledge_id: `kn_${n % 2}`,
+      service_account_id: 'sa_1',
+      teamspace: 'ts_north',
+    }))
+    this.agents = Array.from({ length: 5 }, (_, n) => ({
+      id: `agt_${n}`,
+      title: `Helper of Ada ${n}`,
+      model: 'm-large',
+      created_at: this.at(-6000 + n),
+      teamspace: 'ts_north',
+    }))
+    this.conversations = Array.from({ length: 6 }, (_, n) => ({
+      object: 'conversation',
+      id: `cnv_${n}`,
+      title: `Ada and Lin, part ${n}`,
+      created_at: this.at(-600 + n),
+      teamspace: n === 5 ? 'ts_south' : 'ts_north',
+    }))
+    this.messages = Array.from({ length: 30 }, (_, n) => ({
+      object: 'message',
+      id: uuidOf(n),
+      conversation_id: `cnv_${n % 5}`,
+      role: n % 2 ? 'assistant' : 'user',
+      content: [{ type: 'text', text: `Dear Ada Lovelace, item ${n} of 12 Analytical Lane is done.` }],
+      created_at: this.at(-500 + n),
+    }))
+    this.rows = Array.from({ length: 45 }, (_, n) => ({
+      object: 'consumption_breakdown',
+      credits: n * 1.25,
+      created_at: this.at(-100_000 * n),
+      action: n % 2 ? 'converse' : 'extract',
+      organization: 'Northyard Ltd',
+      resource: `Helper of Ada ${n % 5}`,
+      resource_type: 'agent',
+      credit_source: 'plan',
+    }))
+  }
+
+  at(seconds = 0): string {
+    return new Date(START + (this.#ticks + seconds) * 1000).toISOString()
+  }
+
+  /** The fixed routes, on a free port of this machine. */
+  async listen() {
+    const server = this.app().listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo
+    const close = () => new Promise((resolve) => server.close(resolve))
+    return { base: `http://127.0.0.1:${port}/api/v1`, close }
+  }
+
+  app() {
+    const app = express()
+    const api = express.Router()
+    app.disable('x-powered-by')
+    app.use(express.json({ limit: '20mb' }))
+    app.use('/api/v1', api)
+    api.use((request, response, next) => {
+      this.#ticks += 1
+      const key = KEYS[(request.get('authorization') ?? '').replace('Bearer ', '')]
+      response.locals = { ...key }
+      for (const [name, value] of [
+        ['Limit', 500],
+        ['Remaining', 499],
+        ['Reset', 1_790_000_000],
+      ])
+        response.set(`X-RateLimit-${name}`, String(value))
+      response.cookie('session', `s3ss10n-${this.#ticks}-QwErTyUiOp`)
+      if (key === undefined) fail(response, 401, 'bad_token')
+      else next()
+    })
+    this.#workspace(api)
+    this.#agentRoutes(api)
+    this.#batchRoutes(api)
+    // Paths without a contract.
+    api.get('/conversations', ({ query }, response) => {
+      const mine = this.conversations.filter((each) => each.teamspace === response.locals.teamspace)
+      send(query, response, { object: 'list', data: mine.map(visible), has_more: false })
+    })
+    api.get('/conversations/:id/messages', ({ params, query }, response) =>
+      send(query, response, {
+        object: 'list',
+        data: this.messages.filter((each) => each.conversation_id === params.id),
+      }),
+    )
+    api.post('/converse', (_, response) => {
+      const lines = [
+        { event: 'start' },
+        { object: 'answer', id: this.#id('ans'), text: 'Hello Ada Lovelace' },
+      ]
+      response.type('application/x-ndjson').send(lines.map((line) => `${JSON.stringify(line)}\n`).join('\n'))
+    })
+    api.get('/knowledge', ({ query }, response) =>
+      send(
+        query,
+        response,
+        [0, 1].map((n) => ({ id: `kn_${n}`, label: `Papers of Ada ${n}`, size: 7 * n })),
+      ),
+    )
+    api.get('/knowledge/:id', ({ params, query }, response) =>
+      send(query, response, {
+        id: params.id,
+        label: 'Papers of Ada Lovelace',
+        size: 70,
+        changed_at: this.at(),
+      }),
+    )
+    api.use((_, response) => void fail(response, 404, 'no_such_route'))
+    return app
+  }
+
+  #workspace(api: express.Router): void {
+    api.post('/organization/teamspaces', ({ body, query }, response) => {
+      const made = {
+        ...this.#teamspace(this.#id('ts'), body.name, body.cloud_provider ?? 'stratus'),
+        access: body.access ?? 'open',
+      }
+      this.teamspaces.push(made)
+      // Bug: a field that no other response has.
+      send(query, response, { ...made, plan: 'trial' }, 201)
+    })
+    api.patch('/organization/teamspaces/:id', ({ body, params, query }, response) => {
+      const found = this.teamspaces.find(({ id }) => id === params.id)
+      if (found === undefined) return void fail(response, 404, 'missing')
+      send(query, response, Object.assign(found, body))
+    })
+    api.get('/organization/teamspaces/:id/users', (request, response) =>
+      page(request, response, this.users[request.params.id] ?? []),
+    )
+    api.delete('/organization/teamspaces/:id/users/:user', ({ params }, response) => {
+      this.users[params.id] = (this.users[params.id] ?? []).filter(({ id }) => id !== params.user)
+      response.status(204).end()
+    })
+    api.post('/pages', ({ body, query }, response) => {
+      const { user, teamspace } = response.locals
+      const made = {
+        object: 'page',
+        id: this.#id('pg'),
+        name: body.name,
+        teamspace_id: teamspace,
+        scope: 'teamspace',
+        created_at: this.at(),
+      }
+      this.pages.push(made)
+      // Bug: a page without a parent has null.
+      send(query, response, { ...made, parent: body.parent ?? null, ...(user === '' && { user }) }, 201)
+    })
+    api.post('/skills/:id/promote', ({ params, query }, response) => {
+      const found = this.skills.find(({ id }) => id === params.id)
+      if (found === undefined) return void fail(response, 404, 'missing')
+      Object.assign(found, {
+        scope: 'account',
+        account_id: 'acc_northyard',
+        promoted_at: this.at(),
+        updated_at: this.at(),
+      })
+      send(query, response, found)
+    })
+    api.get('/organization/mcp-servers', ({ query }, response) => {
+      const mine = this.servers.filter((each) => each.teamspace === response.locals.teamspace)
+      send(query, response, { object: 'list', data: mine.map(visible) })
+    })
+    api.get('/data-views', ({ query }, response) => {
+      const [from, limit] = [Number(query.offset ?? 0), Number(query.limit ?? 20)]
+      const mine = this.views.filter((each) => each.teamspace === response.locals.teamspace)
+      send(query, response, { object: 'list', data: mine.slice(from, from + limit).map(visible) })
+    })
+    api.get('/organization/reports/consumption-breakdown', (request, response) => {
+      const [from, limit] = [Number(request.query.after ?? -1) + 1, Number(request.query.limit ?? 10)]
+      const data = this.rows.slice(from, from + limit)
+      const ends = { first_id: String(from), last_id: String(from + data.length - 1) }
+      send(request.query, response, {
+        object: 'list',
+        data,
+        has_more: from + limit < this.rows.length,
+        ...ends,
+      })
+    })
+    api.post('/connections', ({ query }, response) =>
+      send(query, response, {
+        object: 'redirect_url',
+        redirect_url: `https://login.test/?state=${randomUUID()}&client_id=x`,
+      }),
+    )
+  }
+
+  #agentRoutes(api: express.Router): void {
+    api.get('/agents', ({ query }, response) => {
+      const mine = this.agents.filter((each) => each.teamspace === response.locals.teamspace)
+      send(query, response, { object: 'list', data: mine.map(visible), has_more: false })
+    })
+    for (const [path, list, prefix] of [
+      ['automations', this.automations, 'aut'],
+      ['event-triggers', this.triggers, 'trg'],
+    ] as const) {
+      const stamped = () => ({ updated_at: this.at() })
+      const fresh = () =>
+        prefix === 'aut'
+          ? {}
+          : {
+              object: 'event_trigger',
+              enabled: true,
+              name: null,
+              description: null,
+              run_conditions: null,
+              warnings: [],
+            }
+      api.get(`/agents/:agent/${path}`, ({ params, query }, response) =>
+        send(query, response, {
+          object: 'list',
+          data: list.filter((each) => each.agent === params.agent).map(visible),
+          has_more: false,
+        }),
+      )
+      api.post(`/agents/:agent/${path}`, ({ body, params, query }, response) => {
+        const made = {
+          ...fresh(),
+          id: this.#id(prefix),
+          ...body,
+          created_at: this.at(),
+          ...stamped(),
+          agent: params.agent,
+        }
+        list.push(made)
+        send(query, response, visible(made), 201)
+      })
+      api.patch(`/agents/:agent/${path}/:id`, ({ body, params, query }, response) => {
+        const found = list.find(({ id }) => id === params.id)
+        if (found === undefined) return void fail(response, 404, 'missing')
+        send(query, response, visible(Object.assign(found, body, stamped())))
+      })
+      api.delete(`/agents/:agent/${path}/:id`, ({ params }, response) => {
+        list.splice(
+          list.findIndex(({ id }) => id === params.id),
+          1,
+        )
+        response.status(204).end()
+      })
+    }
+  }
+
+  #batchRoutes(api: express.Router): void {
+    api.post('/batch-predictions', ({ body, query }, response) => {
+      const batch = {
+        ...{
+          object: 'batch_prediction',
+          id: this.#id('bp'),
+          status: 'validating',
+          model: body.model,
+          completion_window: '24h',
+        },
+        ...{
+          created_at: this.at(),
+          expires_at: this.at(86_400),
+          in_progress_at: null,
+          finalizing_at: null,
+          completed_at: null,
+        },
+        ...{
+          failed_at: null,
+          cancelling_at: null,
+          cancelled_at: null,
+          expired_at: null,
+          metadata: body.metadata ?? {},
+        },
+        ...{ request_counts: counts(body.items.length, 0, 0), error: null, results_url: null },
+      }
+      this.batches.set(batch.id, { batch, items: body.items, polls: 0, teamspace: response.locals.teamspace })
+      send(query, response, batch, 202)
+    })
+    api.get('/batch-predictions/:id', ({ params, query }, response) => {
+      const found = this.batches.get(params.id)
+      if (found === undefined) return void problem(response, 404)
+      this.#poll(found)
+      send(query, response, found.batch)
+    })
+    api.post('/batch-predictions/:id/cancel', ({ params, query }, response) => {
+      const found = this.batches.get(params.id)
+      if (found === undefined) return void problem(response, 404)
+      Object.assign(found.batch, { status: 'cancelling', cancelling_at: this.at() })
+      send(query, response, found.batch)
+    })
+    api.get('/batch-predictions/:id/results', ({ params }, response) => {
+      const found = this.batches.get(params.id)
+      if (found === undefined) return void problem(response, 404)
+      // Bug: it has blank lines.
+      const lines = found.items.map((item, n) => `${JSON.stringify(lineOf(found.batch, item, n))}\n`)
+      zipped(response.type('application/x-ndjson'), lines.join('\n'))
+    })
+  }
+
+  #poll(found: { batch: Row; items: Fields[]; polls: number }): void {
+    const { batch, items } = found
+    found.polls += 1
+    const total = items.length
+    const errored = Math.floor(total / 4)
+    if (batch.status === 'cancelling')
+      Object.assign(batch, {
+        ...{
+          status: 'cancelled',
+          cancelled_at: this.at(),
+          error: { code: 'stopped' },
+          request_counts: counts(total, 0, 0, total),
+        },
+        results_url: `/api/v1/batch-predictions/${batch.id}/results`,
+      })
+    else if (found.polls === 1) Object.assign(batch, { status: 'in_progress', in_progress_at: this.at() })
+    else if (found.polls === 3 && batch.status === 'in_progress')
+      Object.assign(batch, {
+        ...{
+          status: 'completed',
+          finalizing_at: this.at(),
+          completed_at: this.at(),
+          request_counts: counts(total, total - errored, errored),
+        },
+        results_url: `/api/v1/batch-predictions/${batch.id}/results`,
+      })
+  }
+
+  #teamspace(id: string, name: string, cloud_provider: string): Row {
+    return { id, cloud_provider, name, access: 'closed', created_at: this.at(-90_000) }
+  }
+
+  #id(prefix: string): string {
+    this.#ids += 1
+    return `${prefix}_${createHash('md5').update(String(this.#ids)).digest('base64url').slice(0, 10)}`
+  }
+}
+
+const person = (id: string, first_name: string, last_name: string, role: string): Row => ({
+  ...{ id, first_name, last_name, email: `${first_name}.${id}@northyard.test`.toLowerCase() },
+  permissions: { role, agent_ids: role === 'owner' ? ['agt_0'] : [] },
+})
+
+const uuidOf = (n: number) => `0f0e0d0c-0b0a-4908-8706-${String(n).padStart(12, '0')}`
+
+const counts = (total: number, succeeded: number, errored: number, canceled = 0) => ({
+  ...{ total, processing: total - succeeded - errored - canceled, succeeded, errored, canceled, expired: 0 },
+})
+
+export function lineOf(batch: Row, { custom_id }: Fields, n: number): Fields {
+  const line = { object: 'batch_prediction.result', batch_id: batch.id, custom_id }
+  const error = (status: number, detail: string) => ({
+    type: 'https://errors.test/item',
+    title: 'Item',
+    status,
+    detail,
+  })
+  if (batch.status === 'cancelled')
+    return { ...line, status: 'canceled', output: null, error: error(499, 'Stopped.') }
+  if (n % 4 === 3)
+    return { ...line, status: 'errored', output: null, error: error(422, `Page of Ada ${n} is blank.`) }
+  return {
+    ...line,
+    status: 'succeeded',
+    output: { signer: 'Ada Lovelace', total: n * 3, phone: `+44 20 7946 ${1000 + n}` },
+    error: null,
+  }
+}
+
+const visible = ({ teamspace, agent, ...rest }: Fields) => rest
+
+function page({ query }: Request, response: Response, all: readonly Row[]): void {
+  // In the order of their names, unlike the emulator.
+  const sorted = [...all].sort((a, b) => (String(a.last_name) < String(b.last_name) ? -1 : 1))
+  const from = sorted.findIndex(({ id }) => id === query.after) + 1
+  const limit = Number(query.limit ?? 10)
+  send(query, response, {
+    object: 'list',
+    data: sorted.slice(from, from + limit),
+    has_more: from + limit < sorted.length,
+  })
+}
+
+function send(query: Request['query'], response: Response, body: unknown, status = 200): void {
+  zipped(
+    response.status(status).type('application/json; charset=utf-8'),
+    JSON.stringify(body, null, query.pretty ? 2 : 0),
+  )
+}
+
+const zipped = (response: Response, text: string) =>
+  void response.set('Content-Encoding', 'gzip').send(gzipSync(text))
+
+const fail = (response: Response, status: number, error: string) =>
+  response
+    .status(status)
+    .json({ status_code: status, error, message: `No: ${error}`, retryable: false, details: {} })
+
+const problem = (response: Response, status: number) =>
+  response
+    .status(status)
+    .type('application/problem+json')
+    .send(JSON.stringify({ type: 'https://errors.test/none', title: 'None', status, detail: 'None' }))
