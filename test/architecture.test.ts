@@ -177,10 +177,10 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_926,
-  cli: 3_286,
+  adapters: 4_931,
+  cli: 3_300,
   client: 1_926,
-  core: 19_568,
+  core: 19_674,
   dashboard: 8_573,
   emulator: 1_798,
   endpoints: 1_438,
@@ -188,11 +188,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 694,
   'server/control': 5_109,
   'server/http': 4_261,
-  service: 8_859,
+  service: 9_218,
   src: 716,
   terminal: 2_128,
   testing: 1_118,
-  tools: 3_081,
+  tools: 3_879,
   'tools/certify': 1_306,
 }
 
