@@ -38,8 +38,6 @@ type ServiceCalls = CallsOf<
   | typeof showConnection
 >
 
-type ServiceAsk = CallControl<ServiceCalls>
-
 /** Control of batch predictions that the API does not offer. Changes reject with `conflict` if the batch has the wrong state. */
 export type SandboxBatches = SandboxClient['batches']
 
@@ -73,7 +71,7 @@ export type EmulatorClient = EmulatorOf<SandboxClient>
 /** An emulator that runs in this process. Disposing of it closes it. */
 export type Emulator = RunningOf<SandboxClient>
 
-const extend = (ask: ServiceAsk) => ({
+const extend = (ask: CallControl<ServiceCalls>) => ({
   batches: {
     /** Every batch with its progress, and when its next phases are expected. */
     list: (): Promise<readonly BatchSummary[]> => dataOf(ask('GET /batches')),
