@@ -38,13 +38,41 @@ type ServiceCalls = CallsOf<
   | typeof showConnection
 >
 
-type ServiceAsk = CallControl<ServiceCalls>
-
 /** Control of batch predictions that the API does not offer. Changes reject with `conflict` if the batch has the wrong state. */
-export type SandboxBatches = ReturnType<typeof batchesOver>
+export type SandboxBatches = SandboxClient['batches']
 
-function batchesOver(ask: ServiceAsk) {
-  return {
+/** Provider events, which start agent runs, and the history of the runs. */
+export type SandboxAgents = SandboxClient['agents']
+
+/** Control of MCP servers that the API does not offer. */
+export type SandboxMcpServers = SandboxClient['mcpServers']
+
+/** Control of teamspaces that the API does not offer. */
+export type SandboxTeamspaces = SandboxClient['teamspaces']
+
+/** Connections that clients have requested. */
+export type SandboxConnections = SandboxClient['connections']
+
+/** The virtual clock of a sandbox. */
+export type SandboxClock = ClockOf<BatchGoal>
+
+/** How far the clock is advanced. */
+export type ClockTarget = TargetOf<BatchGoal>
+
+/**
+ * One sandbox: a separate emulated service with its own state, clock, limits, faults, request log, webhooks and scenario.
+ * Every method rejects with an `EmulatorError` when the emulator refuses or does not respond.
+ */
+export interface SandboxClient extends SandboxOf<BatchGoal>, Readonly<ReturnType<typeof extend>> {}
+
+/** An emulator, in this process or elsewhere. */
+export type EmulatorClient = EmulatorOf<SandboxClient>
+
+/** An emulator that runs in this process. Disposing of it closes it. */
+export type Emulator = RunningOf<SandboxClient>
+
+const extend = (ask: CallControl<ServiceCalls>) => ({
+  batches: {
     /** Every batch with its progress, and when its next phases are expected. */
     list: (): Promise<readonly BatchSummary[]> => dataOf(ask('GET /batches')),
     /**
@@ -78,14 +106,8 @@ function batchesOver(ask: ServiceAsk) {
       dataOf(ask('POST /webhooks/trigger', { body: webhook })),
     /** Removes the results of a terminal batch, at any age. */
     cleanup: (id: string): Promise<BatchView> => ask('POST /batches/{id}/cleanup', { params: { id } }),
-  }
-}
-
-/** Provider events, which start agent runs, and the history of the runs. */
-export type SandboxAgents = ReturnType<typeof agentsOver>
-
-function agentsOver(ask: ServiceAsk) {
-  return {
+  },
+  agents: {
     /** Emits an event of a provider. The result has the triggers that fired, and those that did not, with the reason. */
     emit: (event: ProviderEventDraft): Promise<ProviderEventResult> =>
       ask('POST /provider-events', { body: event }),
@@ -93,24 +115,12 @@ function agentsOver(ask: ServiceAsk) {
     runs: (): Promise<readonly AgentRun[]> => dataOf(ask('GET /agent-runs')),
     /** The threads that runs share, and the runs of each. */
     threads: async (): Promise<AgentRuns['threads']> => (await ask('GET /agent-runs')).threads,
-  }
-}
-
-/** Control of MCP servers that the API does not offer. */
-export type SandboxMcpServers = ReturnType<typeof mcpServersOver>
-
-function mcpServersOver(ask: ServiceAsk) {
-  return {
+  },
+  mcpServers: {
     /** Starts an OAuth flow, which the API then completes. */
     startOauth: (flow: OauthFlowDraft): Promise<OauthFlow> => ask('POST /mcp-oauth-flows', { body: flow }),
-  }
-}
-
-/** Control of teamspaces that the API does not offer. */
-export type SandboxTeamspaces = ReturnType<typeof teamspacesOver>
-
-function teamspacesOver(ask: ServiceAsk) {
-  return {
+  },
+  teamspaces: {
     /**
      * Lets a user of the organization join an open teamspace without approval. Rejects with `conflict` for a closed one.
      * @param role default `member`
@@ -120,43 +130,11 @@ function teamspacesOver(ask: ServiceAsk) {
         params: { teamspace_id: teamspaceId },
         body: { user_id: userId, role },
       }),
-  }
-}
-
-/** Connections that clients have requested. */
-export type SandboxConnections = ReturnType<typeof connectionsOver>
-
-function connectionsOver(ask: ServiceAsk) {
-  return {
+  },
+  connections: {
     /** A connection, with the result of its consent page. */
     show: (id: string): Promise<ConnectionView> => ask('GET /connections/{id}', { params: { id } }),
-  }
-}
-
-/** The virtual clock of a sandbox. */
-export type SandboxClock = ClockOf<BatchGoal>
-
-/** How far the clock is advanced. */
-export type ClockTarget = TargetOf<BatchGoal>
-
-/**
- * One sandbox: a separate emulated service with its own state, clock, limits, faults, request log, webhooks and scenario.
- * Every method rejects with an `EmulatorError` when the emulator refuses or does not respond.
- */
-export interface SandboxClient extends SandboxOf<BatchGoal>, Readonly<ReturnType<typeof extend>> {}
-
-/** An emulator, in this process or elsewhere. */
-export type EmulatorClient = EmulatorOf<SandboxClient>
-
-/** An emulator that runs in this process. Disposing of it closes it. */
-export type Emulator = RunningOf<SandboxClient>
-
-const extend = (ask: ServiceAsk) => ({
-  batches: batchesOver(ask),
-  agents: agentsOver(ask),
-  mcpServers: mcpServersOver(ask),
-  teamspaces: teamspacesOver(ask),
-  connections: connectionsOver(ask),
+  },
 })
 
 /**

@@ -186,7 +186,7 @@ const LINES: Readonly<Record<string, number>> = {
   endpoints: 1_438,
   'json-schema': 3_196,
   server: 694,
-  'server/control': 5_109,
+  'server/control': 5_091,
   'server/http': 4_261,
   service: 9_218,
   src: 716,

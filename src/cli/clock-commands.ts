@@ -18,8 +18,6 @@ import {
 } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
-type ClockView = Parameters<typeof speedOf>[0]
-
 /** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>
 
@@ -80,7 +78,7 @@ export const clockCommands = [
   }),
 ]
 
-function clockLines(clock: ClockView): string[] {
+function clockLines(clock: Parameters<typeof speedOf>[0]): string[] {
   const { now, skip_on_poll, next, frozen } = clock
   const skips = skip_on_poll ? ', skips on poll' : ''
   const lines = [`${now}, ${speedOf(clock)}${skips}`, `next: ${nextEvent(next)}`]

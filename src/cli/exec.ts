@@ -35,10 +35,8 @@ import {
 } from './exec-summary.ts'
 import type { EXEC_OPTIONS } from './local-options.ts'
 
-type ExecInvocation = Invocation<typeof EXEC_OPTIONS>
-
 /** `exec`: runs a command with its own emulator, and resolves with the exit code of the command. */
-export async function exec(invocation: ExecInvocation): Promise<number> {
+export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise<number> {
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
   const { coverage, conduct, recordFailures: folder, keep, requireRequests, ...start } = invocation.options

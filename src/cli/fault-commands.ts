@@ -99,11 +99,9 @@ function usageOf({ matched, fired }: Rule): string {
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
 }
 
-type RuleOptions = OptionValues<typeof RULE_OPTIONS>
-
 async function withFlags(
   value: Json,
-  { operation, match, first, always }: RuleOptions,
+  { operation, match, first, always }: OptionValues<typeof RULE_OPTIONS>,
   ask: CallControl,
 ): Promise<Json> {
   if (operation === undefined && match.length === 0 && first === undefined && !always) return value

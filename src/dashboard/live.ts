@@ -130,7 +130,8 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
           continue
         }
         if (type === 'end') continue
-        if (type === 'clock') seeClock(data)
+        if (type === 'clock')
+          clockState.value = { ...NO_CLOCK, ...clockState.value, ...data, seen: pageTime() }
         if (type === 'schedule') seeNext(data.next)
         if ('at' in data) lastEvent.value = { type, at: data.at }
         if (type === 'request' && data.method !== 'GET') tell('write')
@@ -174,10 +175,6 @@ function lose(pause: number): void {
 export let startedAt = ''
 
 const NO_CLOCK = { lag_ms: 0, next: null, held: 0, frozen: null }
-
-function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
-  clockState.value = { ...NO_CLOCK, ...clockState.value, ...change, seen: pageTime() }
-}
 
 /** The number of reported next events. One that arrives while the clock is read is newer than what is read. */
 let nexts = 0

@@ -327,15 +327,13 @@ function ResponseBody({ response }: { response: NonNullable<Trace['response']> }
   )
 }
 
-type Evidence = NonNullable<Trace['evidence']>
-
 /** The connection of a request in short: `c3, request 2 after 12 ms, response left by the client`. */
 function connectionText({
   connection,
   requests_before: before,
   idle_before_ms: idle,
   end,
-}: Evidence): string {
+}: NonNullable<Trace['evidence']>): string {
   const after = idle === null ? '' : ` after ${durationText(idle)}`
   const ended = { whole: 'sent whole', cut: 'cut', held: 'held open', left: 'left by the client' }
   const closed = connection.closed_by === null ? '' : `, closed by the ${connection.closed_by}`

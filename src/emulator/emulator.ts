@@ -64,9 +64,10 @@ function unlessMisfit(error: unknown): undefined {
 export async function openEmulatorOf(service: Service, options: InternalOptions): Promise<RunningEmulator> {
   refuseInvalid(service.assumptions.check(options.settings ?? {}))
   let emulator: RunningEmulator | undefined
+  const replayPort = options.replay && Number(new URL(options.replay.origin).port)
   const senders = webhookSenders({
     targets: options.allowWebhooks ?? [],
-    forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
+    forbiddenPorts: () => (emulator === undefined ? [] : [replayPort ?? emulator.port]),
     send: options.replay?.send,
   })
   const endpoints = await openEndpoints(service, options)
@@ -318,10 +319,6 @@ function refusedPages(logger = SILENT): (origin: string, refusal: Refusal) => vo
     if (origin !== last) logger.warn(`${message} ${options.mitigation}`, { event: 'page_refused', origin })
     last = origin
   }
-}
-
-function portOf({ replay }: InternalOptions): number | undefined {
-  return replay && Number(new URL(replay.origin).port)
 }
 
 /** The host under which this machine reaches a server that listens on `host`. */

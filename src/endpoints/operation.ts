@@ -66,9 +66,7 @@ function rankOf({ handle, example }: Definition): number {
   return handle !== undefined ? 0 : example === true ? 2 : 1
 }
 
-type Placed = Definition & Pick<AnyOperation, 'errorFormat'>
-
-function made(definition: Placed, service: Service): AnyOperation {
+function made(definition: Definition & Pick<AnyOperation, 'errorFormat'>, service: Service): AnyOperation {
   const { name, errorFormat, method, path, query, body, output, responses } = definition
   const place = definedAt(definition)
   const input: Input = {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal, refuse } from '../core/errors.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
-import type { ChosenBy } from '../core/request/exchange.ts'
+import type { ChosenBy } from '../core/log/request-log.ts'
 import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../core/sandboxes/name.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'

@@ -3,10 +3,8 @@ import type { OwnCalls } from '../client/ask.ts'
 import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
 import type { SandboxEvent } from '../index.ts'
 
-type ClockView = OwnCalls['GET /clock']['output']
-
 /** `frozen`, or the rate. */
-export function speedOf({ rate, lag_ms }: ClockView): string {
+export function speedOf({ rate, lag_ms }: OwnCalls['GET /clock']['output']): string {
   const lag = lag_ms > 0 ? `, ${Math.round(lag_ms / 1000)} s behind` : ''
   return `${rate === 0 ? 'frozen' : `rate ${rate}`}${lag}`
 }

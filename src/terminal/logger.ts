@@ -17,13 +17,11 @@ export interface LogOptions {
   readonly write: (entry: string) => void
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** A logger that writes each entry of enough severity at once. */
 export function loggerTo(options: LogOptions): Logger {
   const method =
     (level: keyof Logger) =>
-    (message: string, fields: Fields = {}) => {
+    (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
       if (SEVERITY[level] < SEVERITY[options.level]) return
       const time = formatInstant(hostTime())
       // Secrets are removed first, so that both formats show the same.

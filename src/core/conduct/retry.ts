@@ -14,8 +14,6 @@ const NEAR = 1_000
 /** The least number of calls that are repeated together, and the milliseconds within which they are. */
 const [HERD, TOGETHER] = [5, 10]
 
-type RetriedCall = ReturnType<typeof retriedCall>
-
 function retriedCall(call: ObservedCall) {
   const retries = call.repeats.filter(({ from }) => from.hasFailed)
   const own = retries.filter(({ from }) => from.retryAfter === undefined)
@@ -49,7 +47,7 @@ function isWorthRepeating(request: ObservedRequest): boolean {
 }
 
 // A poll goes on during a failure: it reads at a steady pace that no Retry-After explains.
-function isPoll({ isCertain, first, repeats, waits }: RetriedCall): boolean {
+function isPoll({ isCertain, first, repeats, waits }: ReturnType<typeof retriedCall>): boolean {
   const [shortest = 0, ...longer] = waits.toSorted((a, b) => a - b)
   const isSteady = shortest >= 500 && longer.every((ms) => ms <= shortest * 1.5)
   return isSteady && waits.length === repeats.length && !isCertain && first.entry.method === 'GET'

@@ -17,7 +17,7 @@ export function loggedOperation(
 }
 
 /** The state of a rate limit. */
-const quota = () =>
+export const quotaValues = () =>
   z.strictObject({
     limit: z.number(),
     remaining: z.number(),
@@ -35,9 +35,9 @@ export const limiterTrace = () =>
     limit: z.number(),
     window_s: z.number().nullable(),
     before: z.strictObject({ remaining: z.number() }).nullable(),
-    after: quota().omit({ limit: true }),
+    after: quotaValues().omit({ limit: true }),
     /** The limit in the headers of the response, if that is one of the handler or of a fault rule; else null. */
-    other_rule: quota().nullable(),
+    other_rule: quotaValues().nullable(),
     description: z.string(),
   })
 
@@ -66,7 +66,7 @@ function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFau
   return isFaulted ? `${description} The headers show ${shown}.` : description
 }
 
-function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<typeof quota> {
+function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<typeof quotaValues> {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assumption } from '../assumptions.ts'
 import { errorKinds } from '../error-kinds.ts'
 import { faultsOf, faultTrace } from '../faults/trace.ts'
 import { issue, type ShapeOf, timestamp } from '../fields.ts'
@@ -19,13 +20,12 @@ import { isCutOff, stepsOf, stepTrace } from './steps.ts'
 
 /** An assumption that a response relies on. */
 const assumptionTrace = () =>
-  z.strictObject({
-    id: z.string(),
-    open: z.string(),
-    decision: z.string(),
-    /** The settings of the assumption, with their values at the time of the request. */
-    settings: z.array(z.strictObject({ key: z.string(), value: z.unknown() })),
-  })
+  assumption()
+    .pick({ id: true, open: true, decision: true })
+    .extend({
+      /** The settings of the assumption, with their values at the time of the request. */
+      settings: z.array(z.strictObject({ key: z.string(), value: z.unknown() })),
+    })
 
 /** Why a web page cannot read the response to its request. */
 export const corsTrace = () =>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
-import type { Index, Store } from '../state/store.ts'
+import type { Index } from '../state/indexes.ts'
+import type { Store } from '../state/store.ts'
 import { type FaultCounter, type FaultRule, faultCounters } from './rule.ts'
 import { lifetimeOf, type Occasion, ruleStatus } from './when.ts'
 

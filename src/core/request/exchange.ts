@@ -45,8 +45,6 @@ export interface BodyBounds {
   readonly tokens: number
 }
 
-export type { ChosenBy }
-
 /** One API request, independent of HTTP, as the pipeline needs it. */
 export interface Call {
   readonly operation: AnyOperation

@@ -5,7 +5,8 @@ import type { Issue } from '../json.ts'
 import { memoize } from '../memoize.ts'
 import type { Chance, Faker } from '../random.ts'
 import type { Row } from './commit.ts'
-import type { Index, Store } from './store.ts'
+import type { Index } from './indexes.ts'
+import type { Store } from './store.ts'
 import type { TableOf, Transaction } from './transaction.ts'
 
 /** The tools of a generator of records. All random values follow from the seed and the number of the record. */

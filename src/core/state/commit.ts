@@ -52,12 +52,8 @@ export type LoggedChange =
   | readonly ['delete', string, string]
 
 /** A commit in the journal. */
-export interface LoggedCommit {
-  readonly revision: number
-  readonly at: string
+export interface LoggedCommit extends Omit<Commit, 'changes'> {
   readonly changes: readonly LoggedChange[]
-  readonly order?: readonly TableOrder[]
-  readonly tables?: readonly WholeTable[]
 }
 
 /** Makes commits durable. `append` returns after the operating system has accepted the line, and throws when it has not. */

@@ -12,8 +12,6 @@ import {
 import { type Groups, type Index, Indexes } from './indexes.ts'
 import { Transaction } from './transaction.ts'
 
-export type { Index }
-
 type Rows = Map<string, Row>
 
 /** Called for every commit after it is durable and visible. */

@@ -238,13 +238,7 @@ export type DeliveryAttempt = ShapeOf<typeof deliveryAttempt>
 
 /** One thing that happened while time passed: an event that ran, or an attempt to deliver a webhook. */
 export const ranEvent = () =>
-  z.strictObject({
-    /** Virtual instant. */
-    at: timestamp(),
-    kind: z.string(),
-    /** The record that it is about: `collection/id`. */
-    ref: z.string(),
-    description: z.string(),
+  futureEvent().omit({ urgency: true }).extend({
     /** Status of the record before and after; absent unless it changed. */
     from: z.string().exactOptional(),
     to: z.string().exactOptional(),

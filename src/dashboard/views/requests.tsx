@@ -88,8 +88,6 @@ interface RequestTest {
   readonly problem?: string
 }
 
-type Check = (row: LogRow, value: string) => boolean
-
 const like = (text: string | null | undefined, value: string) => {
   if (text === null || text === undefined) return false
   const parts = value.toLowerCase().split('*')
@@ -101,7 +99,7 @@ const like = (text: string | null | undefined, value: string) => {
   })
 }
 
-const FILTERS: Readonly<Record<string, Check>> = {
+const FILTERS: Readonly<Record<string, (row: LogRow, value: string) => boolean>> = {
   status: ({ status }, value) =>
     /^\dxx$/i.test(value) ? Math.floor(status / 100) === Number(value[0]) : String(status) === value,
   method: ({ method }, value) => method.toLowerCase() === value.toLowerCase(),

@@ -1,6 +1,7 @@
 import { isStorageFailure, Refusal, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import { IssueList } from '../../core/issue-list.ts'
+import type { ControlInput } from '../../core/record/recording.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
@@ -10,14 +11,10 @@ import { check } from './input.ts'
 import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
 /** A call, before its input is checked. */
-interface RawCall {
+interface RawCall extends Omit<ControlInput, 'route'> {
   readonly route: AnyControlRoute
   /** The name of the sandbox that it chooses. */
   readonly sandbox: string
-  readonly params: Readonly<Record<string, string>>
-  readonly query: unknown
-  readonly body: unknown
-  readonly ifMatch?: string | undefined
   /** `http://host:port` that received the call; absent for a call inside the process. */
   readonly origin?: string
   /** The path at which a user's server has mounted the emulator. */

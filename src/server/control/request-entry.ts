@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import { idempotencyTrace } from '../../core/explain/limits.ts'
+import { idempotencyTrace, quotaValues } from '../../core/explain/limits.ts'
 import { corsOf, corsTrace, requestOf, requestTrace } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import { evidenceTrace } from '../../core/log/evidence.ts'
@@ -44,15 +44,7 @@ export const requestEntry = () =>
     decided: z.enum(STEPS),
     caller: caller().nullable(),
     /** The values of the rate-limit headers of the response. */
-    admission: z.strictObject({
-      admitted: z.boolean(),
-      limit: z.number(),
-      remaining: z.number(),
-      /** Unix epoch second. */
-      reset: z.number(),
-      /** Seconds. */
-      retry_after: z.number().nullable(),
-    }),
+    admission: z.strictObject({ admitted: z.boolean() }).extend(quotaValues().shape),
     idempotency: idempotencyTrace().shape.outcome,
     idempotency_key: z.string().nullable(),
     /** Id of the trace in `traceparent`. */

@@ -5,7 +5,7 @@ import { type FieldKit, type InputOf, nonEmptyText, text, timestamp } from '../.
 import { type Issue, valueAt } from '../../core/json.ts'
 import type { Scope } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
-import type { Index } from '../../core/state/store.ts'
+import type { Index } from '../../core/state/indexes.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { organizations } from '../organizations.ts'

@@ -16,7 +16,6 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { type ApiKey, apiKeys, teamspaceHeader } from '../../../core/request/auth.ts'
-import type { SavedWindow } from '../../../core/request/rate-limiter.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
@@ -170,7 +169,7 @@ function windowOf(sandbox: Sandbox, key: string): LimitWindow[] {
   const operation = operationOf(key, sandbox.service.operations.values())
   const limit = sandbox.limits.of(operation?.name ?? '')
   const { remaining, reset } = sandbox.limits.windows.peek(key, limit, sandbox.limits.now)
-  const hits = hitsOf(sandbox.limits.windows.save(), key)
+  const hits = sandbox.limits.windows.save().find(({ id }) => id === key)?.hits ?? []
   const [oldest] = hits
   if (oldest === undefined) return []
   return [
@@ -185,10 +184,6 @@ function windowOf(sandbox: Sandbox, key: string): LimitWindow[] {
       reset_at: formatInstant(reset * 1000),
     },
   ]
-}
-
-function hitsOf(windows: readonly SavedWindow[], key: string): readonly number[] {
-  return windows.find(({ id }) => id === key)?.hits ?? []
 }
 
 function refuseConcretePaths(sandbox: Sandbox): void {

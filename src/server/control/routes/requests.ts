@@ -131,13 +131,11 @@ export const requestRoutes = [
   }),
 ] as const
 
-type Filters = z.output<ReturnType<typeof filters>>
-
 /** The entries that match, and the newest `limit` of them. */
 async function search(
   host: ControlHost,
   chosen: Sandbox,
-  { sandbox: name, since, before, limit = USUAL, stable: _, ...match }: Filters,
+  { sandbox: name, since, before, limit = USUAL, stable: _, ...match }: z.output<ReturnType<typeof filters>>,
 ) {
   // A search must not create a sandbox.
   const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
