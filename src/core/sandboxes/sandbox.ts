@@ -116,7 +116,10 @@ export class Sandbox {
       now: () => this.clock.now,
       wall: options.host,
       seed: () => this.seed,
+      warn: (aborted) =>
+        options.onWarning(`The sandbox ${this.name} was reset, replaced or closed ${aborted}`),
     })
+    this.deliveries.add(this.faults.gates)
     this.hooks = options.hooks?.(this)
     this.#settings = new Settings()
     this.#readSettings()

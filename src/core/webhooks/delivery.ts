@@ -5,9 +5,10 @@ import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
+import { eventId, SCHEDULE, unschedule } from '../time/scheduler.ts'
 import { INBOX_URL } from './inbox.ts'
 import { receivedOf, webhookRequest } from './message.ts'
-import { placed, released } from './queue.ts'
+import { placed, released, ungated } from './queue.ts'
 import {
   type Attempt,
   type AttemptOutcome,
@@ -23,6 +24,12 @@ import { envelope, fixedSubscriptions, retrySchedule, scheme } from './settings.
 
 const RETRY = 'webhook.retry'
 const RELEASE = 'webhook.release'
+
+/** The event at which a gate releases what waits at it. */
+export const GATE_RELEASE = 'gate.release'
+
+/** Maximum number of requests, and of webhooks, that wait at gates. The next one passes. */
+export const MAX_AT_GATES = 1_000
 
 /** Maximum number of deliveries that are kept. Beyond it, the oldest that have ended are removed. */
 export const MAX_DELIVERIES = 10_000
@@ -80,11 +87,60 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     })
     insert(scope, first)
     published.push(first)
+    const gate = first.faults?.gate
+    if (gate !== undefined) openInTime(scope, gate)
     const repeated = { rules: [], ...first.faults, copy_of: id }
     for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
   }
   removeOldest(scope.tx)
   return published
+}
+
+/** The deliveries that wait at the gate of a rule, or at any, oldest first. */
+export function atGate(tx: Transaction, rule?: string): Delivery[] {
+  return tx
+    .in(deliveries)
+    .filter(({ status, faults }) => status === 'waiting' && faults?.gate !== undefined)
+    .filter(({ faults }) => rule === undefined || faults?.gate?.rule === rule)
+}
+
+/** Releases deliveries that wait at a gate. */
+export function releaseFromGate(scope: Scope, waiting: readonly Delivery[]): void {
+  for (const delivery of waiting) put(scope, ungated(scope, delivery))
+}
+
+/** Gives up deliveries that wait at a gate: they are never sent. */
+export function dropAtGate(scope: Scope, waiting: readonly Delivery[]): void {
+  for (const delivery of waiting) {
+    const { gate: _, ...faults } = delivery.faults ?? { rules: [] }
+    put(scope, { ...delivery, faults, status: deliveryLifecycle.move(delivery.status, 'drop') })
+  }
+}
+
+function openInTime(
+  scope: Scope,
+  { rule, waiting, after }: NonNullable<NonNullable<Delivery['faults']>['gate']>,
+): void {
+  const all = atGate(scope.tx)
+  const here = all.filter(({ faults }) => faults?.gate?.rule === rule)
+  if (all.length > MAX_AT_GATES) releaseFromGate(scope, here.slice(-1))
+  else if (waiting !== undefined && here.length >= waiting) releaseFromGate(scope, here)
+  else if (after !== undefined) openAfter(scope, rule, after)
+}
+
+/** Schedules the release of what waits at a gate, unless that is scheduled already. @param after virtual duration */
+export function openAfter(scope: Scope, rule: string, after: string): void {
+  const ref = `faults/${rule}`
+  if (scope.tx.get(SCHEDULE, eventId(GATE_RELEASE, ref)) !== undefined) return
+  const description = `The gate ${rule} releases what waits at it.`
+  const due = scope.now + (parseDuration(after) ?? 0)
+  scope.schedule({ due, kind: GATE_RELEASE, ref, urgency: 'work', description })
+}
+
+/** Lets the webhooks at the gate of a rule go on that is removed. */
+export function removeGate(scope: Scope, rule: string, hasWebhooks: boolean): void {
+  unschedule(scope.tx, `faults/${rule}`, [GATE_RELEASE])
+  if (hasWebhooks) releaseFromGate(scope, atGate(scope.tx, rule))
 }
 
 function removeOldest(tx: Transaction): void {
@@ -268,6 +324,11 @@ const wake: EventHandler['handle'] = (scope, { ref }) => {
 export const deliveryEvents: readonly EventHandler[] = [
   { kind: RETRY, description: 'A webhook whose last attempt failed is sent again.', handle: wake },
   { kind: RELEASE, description: 'A webhook that a fault has held back is sent.', handle: wake },
+  {
+    kind: GATE_RELEASE,
+    description: 'A gate releases the requests or webhooks that wait at it.',
+    handle: (scope, { ref }) => releaseFromGate(scope, atGate(scope.tx, idOf(ref))),
+  },
 ]
 
 function ended(attempts: readonly Attempt[], outcome: Omit<Attempt, 'attempt' | 'at'>) {

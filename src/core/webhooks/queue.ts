@@ -16,6 +16,8 @@ export function placed(scope: Scope, delivery: Delivery): Delivery {
   const { status, faults } = delivery
   if (faults === null) return delivery
   if (faults.drop) return { ...delivery, status: deliveryLifecycle.move(status, 'drop') }
+  if (faults.gate !== undefined)
+    return { ...unordered(delivery), status: deliveryLifecycle.move(status, 'wait') }
   if (faults.order === undefined) return waiting(scope, delivery, scope.now)
   const held = scope.tx.in(deliveries).find((each) => isHeld(each) && isSameSubscriber(each, delivery))
   return held === undefined
@@ -38,6 +40,12 @@ export function isHeld({ status, attempts, faults }: Delivery): boolean {
 
 function isSameSubscriber(a: Delivery, b: Delivery): boolean {
   return a.webhook_id === b.webhook_id && a.url === b.url
+}
+
+/** A delivery that a gate has released: pending, or waiting for the rest of its delay. */
+export function ungated(scope: Scope, delivery: Delivery): Delivery {
+  const { gate: _, ...faults } = delivery.faults ?? { rules: [] }
+  return released(scope, { ...delivery, faults })
 }
 
 function unordered(delivery: Delivery): Delivery {
