@@ -3,14 +3,14 @@ import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { show, table } from '../terminal/print.ts'
 
 export const gateCommands = [
-  call('gates list', 'GET /gates', {
+  call('gates', 'GET /gates', {
     description: 'List the gates, and the requests and webhooks that wait at them',
     lines: ({ data }) => {
       if (data.length === 0) return ['There is no gate. "workspace-emulator faults add gate" arms one.']
       const rows = data.map(({ id, at, release, held }) => [
         id,
         at,
-        release === null ? 'by hand' : JSON.stringify(release),
+        release === undefined ? 'by hand' : JSON.stringify(release),
         held.length === 0 ? 'nothing' : held.map(({ id, name }) => `${name} (${id})`).join(', '),
       ])
       return table(['GATE', 'AT', 'RELEASED', 'WAITS'], rows)
@@ -23,7 +23,7 @@ export const gateCommands = [
 function moving(how: 'release' | 'abort', description: string, done: string) {
   return sandboxCommand(`gates ${how}`, {
     description,
-    args: { '[id]': 'the gate, as gates list shows it' },
+    args: { '[id]': 'the gate, as gates shows it' },
     run: async (ask, invocation) => {
       const [one] = invocation.args
       const all = one === undefined ? (await ask('GET /gates')).data.map(({ id }) => id) : [one]

@@ -7,7 +7,8 @@ import { refuseUnknown } from '../refuse-unknown.ts'
 import type { FaultRules, Service } from '../service.ts'
 import { acceptRows, isAccepted } from '../state/intake.ts'
 import type { Transaction } from '../state/transaction.ts'
-import { removeGate } from '../webhooks/delivery.ts'
+import { unschedule } from '../time/scheduler.ts'
+import { GATE_RELEASE, leaveGate } from '../webhooks/delivery.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { expand } from './expand.ts'
 import {
@@ -88,8 +89,8 @@ export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
 export function disarm(scope: Scope, id: string): void {
   const { tx } = scope
   const { match } = tx.in(faultRules).get(id) ?? {}
-  const isAboutWebhooks = typeof match === 'object' && match.webhook !== undefined
-  removeGate(scope, id, isAboutWebhooks)
+  unschedule(tx, `faults/${id}`, [GATE_RELEASE])
+  if (typeof match === 'object' && match.webhook !== undefined) leaveGate(scope, id)
   tx.in(faultRules).delete(id)
   forget(tx, id)
 }

@@ -1,5 +1,6 @@
 import { transferableAbortController } from 'node:util'
 import { durationUpTo, intBetween } from '../fields.ts'
+import type { Call } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { membersOf, someOf, strictObject } from '../strict-input.ts'
 import { formatInstant } from '../time/instant.ts'
@@ -13,9 +14,9 @@ import type { ParametersOf } from './primitive.ts'
 import type { StatePrimitive } from './state-primitive.ts'
 
 /** Stops requests or webhooks until they are released. */
-export type GateFault = ParametersOf<typeof schema>
+export type GateFault = ParametersOf<typeof gateSchema>
 
-function schema() {
+export function gateSchema() {
   return strictObject({
     /** `before-handler`: nothing has happened yet. `after-handler`: the effect exists, the client has no response. */
     at: heldAtGate().shape.at,
@@ -35,15 +36,13 @@ export const gate: StatePrimitive<'gate'> = {
   name: 'gate',
   kind: 'state',
   description: 'requests and webhooks that wait until a test releases them, in any order',
-  schema,
+  schema: gateSchema,
   step: ({ at }) => (at === 'before-handler' ? 'faultsBefore' : 'faultsAfter'),
   clash: ({ at }, about) => {
     if ((at === 'webhook') === (about === 'webhook')) return undefined
-    const message =
-      about === 'webhook'
-        ? 'holds a request, and the rule matches webhooks: use "webhook"'
-        : 'holds a webhook: match one type with {"webhook": type}, or all with "*"'
-    return { path: ['at'], message }
+    const fix =
+      about === 'webhook' ? 'use "webhook"' : 'match one type with {"webhook": type}, or all with "*"'
+    return { path: ['at'], message: `does not fit a rule about a ${about}: ${fix}` }
   },
   effect: { webhook: treatmentOf },
 }
@@ -54,7 +53,7 @@ export interface Passage {
   readonly passed: Promise<void>
   /** Aborted when its connection is to be cut. */
   readonly aborted: AbortSignal
-  /** Must be called when the wait is over. @param isCut whether the emulator has cut the connection; otherwise the client has left */
+  /** Must be called when the wait is over. @param isCut the emulator has cut the connection; otherwise the client has left */
   leave(isCut: boolean): void
 }
 
@@ -63,48 +62,50 @@ export function passage(
   sandbox: Sandbox,
   decision: Decision,
   at: HeldAtGate['at'],
-  { id, name }: Pick<HeldAtGate, 'id' | 'name'>,
+  { id, call }: { readonly id: string; readonly call: Call },
 ): Passage | undefined {
-  const { clock, recording } = sandbox
-  const { gates } = sandbox.faults
+  const { clock, faults } = sandbox
   const given = decision.given('gate').filter(({ parameters }) => parameters.at === at)
   if (given.length === 0) return undefined
+  const name = `${call.method} ${call.path.slice(call.pathPrefix.length)}`
   // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
   const abort = transferableAbortController()
+  const end = (how: NonNullable<Decision['gated']>['end']): void => {
+    if (decision.gated !== undefined) Object.assign(decision.gated, { end: how, until: clock.now })
+  }
   const pass = async (): Promise<void> => {
     for (const { rule, parameters } of given) {
       const { after, waiting } = parameters.release ?? {}
-      if (after !== undefined) {
-        recording.cannotRepeat(BY_TIME)
-        runDueEvents(sandbox)
-        const scope = sandbox.scope(id)
-        openAfter(scope, rule.id, after)
-        sandbox.commit(scope)
-      }
-      const since = formatInstant(clock.now)
-      const held = { id, gate: rule.id, at, name, since }
-      decision.gated = { gate: rule.id, at, from: clock.now, until: clock.now, end: 'full' }
-      const released = gates.hold(held, { waiting }, () => {
-        end('aborted')
-        abort.abort()
+      if (after !== undefined) openLater(sandbox, id, rule.id, after)
+      decision.gated = { gate: rule.id, at, from: clock.now, until: clock.now, end: 'waiting' }
+      const held = { id, gate: rule.id, at, name, since: formatInstant(clock.now) }
+      let isHeld = false
+      await new Promise<void>((pass) => {
+        const cut = (): void => {
+          end('aborted')
+          abort.abort()
+        }
+        isHeld = faults.gates.hold({ held, pass, abort: cut }, waiting)
+        if (!isHeld) pass()
       })
-      if (released === undefined) continue
-      end('waiting')
-      await released
-      end('released')
+      end(isHeld ? 'released' : 'full')
     }
-  }
-  const end = (how: NonNullable<Decision['gated']>['end']): void => {
-    if (decision.gated !== undefined) Object.assign(decision.gated, { end: how, until: clock.now })
   }
   return {
     passed: pass(),
     aborted: abort.signal,
     leave: (isCut) => {
-      if (gates.leave(id, isCut)) end(isCut ? 'aborted' : 'left')
+      if (faults.gates.leave(id, isCut)) end(isCut ? 'aborted' : 'left')
     },
   }
 }
 
-const BY_TIME =
-  'A gate has released requests after a time: a replay places its beginning where these requests ran.'
+function openLater(sandbox: Sandbox, id: string, rule: string, after: string): void {
+  sandbox.recording.cannotRepeat(
+    'A gate has released requests after a time: a replay places its beginning where these requests ran.',
+  )
+  runDueEvents(sandbox)
+  const scope = sandbox.scope(id)
+  openAfter(scope, rule, after)
+  sandbox.commit(scope)
+}

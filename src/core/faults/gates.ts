@@ -9,6 +9,7 @@ import { faultRules } from './rule.ts'
 interface Waiting {
   readonly held: HeldAtGate
   readonly pass: () => void
+  /** Cuts its connection. */
   readonly abort: () => void
 }
 
@@ -17,6 +18,7 @@ const MAX_NAMED = 20
 
 /** What waits at the gates of one sandbox. Requests are in memory, since a connection ends with the process; webhooks are records. */
 export class Gates implements PendingWork {
+  readonly isRequesting = false
   readonly #store: Store
   readonly #warn: (message: string) => void
   readonly #waiting = new Map<string, Waiting>()
@@ -41,10 +43,6 @@ export class Gates implements PendingWork {
     return this.#turn === undefined
   }
 
-  get isRequesting(): boolean {
-    return false
-  }
-
   async whenIdle(): Promise<void> {
     await this.#turn
   }
@@ -52,17 +50,15 @@ export class Gates implements PendingWork {
   /** The requests and webhooks that wait, in order of arrival. @param gate absent: at all gates */
   held(gate?: string): HeldAtGate[] {
     const requests = [...this.#waiting.values()].map(({ held }) => held)
-    const webhooks = atGate(this.#store.begin(), gate).map((delivery) => ({
-      id: delivery.id,
-      gate: delivery.faults?.gate?.rule ?? '',
-      at: 'webhook' as const,
-      name: `${delivery.type} to ${delivery.url}`,
-      since: delivery.created_at,
-    }))
+    const webhooks = atGate(this.#store.begin(), gate).map(
+      ({ id, type, url, faults, created_at: since }): HeldAtGate => {
+        return { id, gate: faults?.gate?.rule ?? '', at: 'webhook', name: `${type} to ${url}`, since }
+      },
+    )
     return [...requests.filter((each) => gate === undefined || each.gate === gate), ...webhooks]
   }
 
-  /** Calls the listener when a request has arrived, or anything has changed. @returns removes it */
+  /** Calls the listener when something may have arrived. @returns removes it */
   onArrival(listener: () => void): () => void {
     this.#listeners.add(listener)
     const unfollow = this.#store.onCommit(listener)
@@ -73,84 +69,80 @@ export class Gates implements PendingWork {
   }
 
   /**
-   * Resolves when a request is released; never, when it is aborted. Undefined when too many wait: then it passes.
-   * @param abort cuts its connection
+   * Holds a request until it is released. @returns false if too many wait: it passes
+   * @param enough number of requests at one place of a gate that opens it
    */
-  hold(
-    held: HeldAtGate,
-    { waiting: enough }: { readonly waiting?: number | undefined },
-    abort: () => void,
-  ): Promise<void> | undefined {
-    if (this.size >= MAX_AT_GATES) return undefined
-    return new Promise((pass) => {
-      this.#waiting.set(held.id, { held, pass, abort })
-      this.#unfollow ??= this.#store.onCommit((commit) => this.#follow(commit))
-      for (const listener of [...this.#listeners]) listener()
-      const here = [...this.#waiting.values()].map((each) => each.held)
-      const same = here.filter(({ gate, at }) => gate === held.gate && at === held.at)
-      if (enough !== undefined && same.length >= enough) this.release(same)
-    })
+  hold(waiting: Waiting, enough = Number.POSITIVE_INFINITY): boolean {
+    if (this.size >= MAX_AT_GATES) return false
+    const { id, gate, at } = waiting.held
+    this.#waiting.set(id, waiting)
+    this.#unfollow ??= this.#store.onCommit((commit) => this.#follow(commit))
+    for (const listener of [...this.#listeners]) listener()
+    const here = [...this.#waiting.values()].filter(({ held }) => held.gate === gate && held.at === at)
+    if (here.length >= enough) this.release(here.map(({ held }) => held))
+    return true
   }
 
   /** Lets requests go on, in this order. Others are ignored. */
   release(held: readonly Pick<HeldAtGate, 'id'>[]): void {
-    const released = held.flatMap(({ id }) => this.#waiting.get(id) ?? [])
-    for (const { held, pass } of released) {
-      this.#remove(held.id)
-      pass()
-    }
-    if (released.length === 0) return
-    const turn = nextTurn().then(() => {
-      if (this.#turn === turn) this.#turn = undefined
+    for (const { id } of held) this.#take(id)?.pass()
+    this.#turn ??= nextTurn().then(() => {
+      this.#turn = undefined
     })
-    this.#turn = turn
   }
 
   /** Cuts the connections of requests. Others are ignored. */
   abort(held: readonly Pick<HeldAtGate, 'id'>[]): void {
-    for (const { id } of held) {
-      const { abort } = this.#waiting.get(id) ?? {}
-      this.#remove(id)
-      abort?.()
+    for (const { id } of held) this.#take(id)?.abort()
+  }
+
+  /** Aborts all requests, and reports them. */
+  abandon(): void {
+    for (const { held, abort } of [...this.#waiting.values()]) {
+      this.leave(held.id, true)
+      abort()
     }
   }
 
-  /** Forgets a request whose client has left, or whose connection the emulator has cut. @returns whether it waited until now */
+  /**
+   * Forgets a request whose client has left. @returns whether it waited until now
+   * @param isCut the emulator has cut its connection, which is reported
+   */
   leave(id: string, isCut: boolean): boolean {
-    const waiting = this.#waiting.get(id)
-    if (waiting === undefined) return false
-    this.#remove(id)
-    if (!isCut) return true
-    if (this.#aborted.length === 0) void nextTurn().then(() => this.#report())
-    this.#aborted.push(waiting.held)
-    return true
+    const waiting = this.#take(id)
+    if (waiting !== undefined && isCut) {
+      // All of them are cut in one turn of the event loop.
+      if (this.#aborted.length === 0) void nextTurn().then(() => this.#report())
+      this.#aborted.push(waiting.held)
+    }
+    return waiting !== undefined
   }
 
-  #remove(id: string): void {
+  #take(id: string): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
-    if (this.size > 0) return
+    if (this.size > 0) return waiting
     this.#unfollow?.()
     this.#unfollow = undefined
+    return waiting
   }
 
-  // All requests are aborted in one turn of the event loop.
   #report(): void {
-    const aborted = this.#aborted
+    const names = this.#aborted.map(({ id, name, gate }) => `${name} (${id}) at ${gate}`)
     this.#aborted = []
-    const names = aborted.slice(0, MAX_NAMED).map(({ id, name, gate }) => `${name} (${id}) at ${gate}`)
-    const more = aborted.length > MAX_NAMED ? `, and ${aborted.length - MAX_NAMED} more` : ''
-    this.#warn(`while requests waited at gates. They were aborted: ${names.join(', ')}${more}.`)
+    const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
+    const shown = names.slice(0, MAX_NAMED).join(', ')
+    this.#warn(`while requests waited at gates. They were aborted: ${shown}${more}.`)
   }
 
+  // A gate opens when its rule is removed, and when its event has run.
   #follow({ changes }: Commit): void {
-    for (const { table, id, after } of changes) {
-      if (after !== undefined) continue
-      const isOver = (gate: string) =>
-        table === faultRules.name
-          ? gate === id
-          : table === SCHEDULE && eventId(GATE_RELEASE, `faults/${gate}`) === id
-      const held = [...this.#waiting.values()].map((each) => each.held)
-      this.release(held.filter(({ gate }) => isOver(gate)))
-    }
+    const over = changes.filter(({ after }) => after === undefined)
+    const isOver = ({ held: { gate } }: Waiting) =>
+      over.some(({ table, id }) => {
+        if (table === faultRules.name) return id === gate
+        return table === SCHEDULE && id === eventId(GATE_RELEASE, `faults/${gate}`)
+      })
+    if (over.length > 0) this.release([...this.#waiting.values()].filter(isOver).map(({ held }) => held))
   }
 }

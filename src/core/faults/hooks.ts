@@ -143,7 +143,7 @@ export class FaultedRequest implements RequestHooks {
     if (!this.report.given('gate').some(({ parameters }) => parameters.at === 'before-handler'))
       return undefined
     const id = log.count(name)
-    const way = passage(this.#sandbox, this.report, 'before-handler', { id, name: nameOf(call) })
+    const way = passage(this.#sandbox, this.report, 'before-handler', { id, call })
     return way && { call: { ...call, id }, way }
   }
 
@@ -152,23 +152,17 @@ export class FaultedRequest implements RequestHooks {
     const { report: decision } = this
     const actions = decision.actions.filter((action) => decision.isOnWire([action]))
     const waits = effectsOf(this.#sandbox, decision, 'waitsForWebhooks').some(({ act }) => act(decision))
-    const { id, call } = this.#exchange ?? {}
-    const way =
-      id === undefined || call === undefined
-        ? undefined
-        : passage(this.#sandbox, decision, 'after-handler', { id, name: nameOf(call) })
+    const way = this.#exchange && passage(this.#sandbox, decision, 'after-handler', this.#exchange)
     if (actions.length === 0 && !waits && way === undefined) return undefined
     const releases = this.#sandbox.faults.releasesOf(decision)
+    const hold = async (): Promise<void> => {
+      // The sender reports its own errors; the response does not depend on them.
+      if (waits) await this.#sandbox.deliveries.whenIdle().catch(() => {})
+      await way?.passed
+    }
     return {
       actions,
-      hold:
-        waits || way !== undefined
-          ? async () => {
-              // The sender reports its own errors; the response does not depend on them.
-              if (waits) await this.#sandbox.deliveries.whenIdle().catch(() => {})
-              await way?.passed
-            }
-          : undefined,
+      hold: waits || way !== undefined ? hold : undefined,
       releases: way === undefined ? releases : [...releases, way.aborted],
       report: (sent) => {
         way?.leave(sent.end === 'cut')
@@ -217,10 +211,6 @@ function effectsOf<H extends keyof AnyHooks>(sandbox: Sandbox, decision: Decisio
     const isFired = decision.actions.some((action) => name in action)
     return act === undefined || !isFired ? [] : [{ name: name as keyof Primitives, act: act as AnyHooks[H] }]
   })
-}
-
-function nameOf({ method, path, pathPrefix }: Call): string {
-  return `${method} ${path.slice(pathPrefix.length)}`
 }
 
 // Ids are visible ASCII, except those from reserved values of a request. A comma would split an id in two.

@@ -157,6 +157,7 @@ export class Sandbox {
   replaceWith({ store, limits, log }: SandboxState): void {
     const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
     const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
+    this.faults.gates.abandon()
     this.store.replaceAll(store, formatInstant(this.clock.now), [[SANDBOX_TABLE, anchored]])
     this.limits.windows.load(limits)
     this.log.load(log)

@@ -173,7 +173,8 @@ class Advance {
   }
 
   result(): AdvanceResult {
-    const held = this.#sandbox.faults.gates.held()
+    const { faults } = this.#sandbox
+    const held = faults.isEmpty ? [] : faults.gates.held()
     return this.#tally.result({
       from: formatInstant(this.#from ?? this.#sandbox.clock.now),
       to: formatInstant(this.#sandbox.clock.now),

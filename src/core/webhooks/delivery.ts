@@ -5,10 +5,10 @@ import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
-import { eventId, SCHEDULE, unschedule } from '../time/scheduler.ts'
+import { eventId, SCHEDULE } from '../time/scheduler.ts'
 import { INBOX_URL } from './inbox.ts'
 import { receivedOf, webhookRequest } from './message.ts'
-import { placed, released, ungated } from './queue.ts'
+import { placed, released } from './queue.ts'
 import {
   type Attempt,
   type AttemptOutcome,
@@ -87,10 +87,9 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     })
     insert(scope, first)
     published.push(first)
-    const gate = first.faults?.gate
-    if (gate !== undefined) openInTime(scope, gate)
     const repeated = { rules: [], ...first.faults, copy_of: id }
     for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
+    enterGate(scope, first)
   }
   removeOldest(scope.tx)
   return published
@@ -104,27 +103,22 @@ export function atGate(tx: Transaction, rule?: string): Delivery[] {
     .filter(({ faults }) => rule === undefined || faults?.gate?.rule === rule)
 }
 
-/** Releases deliveries that wait at a gate. */
-export function releaseFromGate(scope: Scope, waiting: readonly Delivery[]): void {
-  for (const delivery of waiting) put(scope, ungated(scope, delivery))
-}
-
-/** Gives up deliveries that wait at a gate: they are never sent. */
-export function dropAtGate(scope: Scope, waiting: readonly Delivery[]): void {
-  for (const delivery of waiting) {
-    const { gate: _, ...faults } = delivery.faults ?? { rules: [] }
-    put(scope, { ...delivery, faults, status: deliveryLifecycle.move(delivery.status, 'drop') })
+/** Releases deliveries that wait at a gate; with `isAborted`, they are never sent. @param ids absent: all */
+export function leaveGate(scope: Scope, rule: string, ids?: readonly string[], isAborted = false): void {
+  for (const delivery of atGate(scope.tx, rule)) {
+    if (ids?.includes(delivery.id) === false) continue
+    const { gate: _, ...faults } = delivery.faults as NonNullable<Delivery['faults']> // else at no gate
+    const free = { ...delivery, faults }
+    const status = deliveryLifecycle.move('waiting', 'drop')
+    put(scope, isAborted ? { ...free, status } : released(scope, free))
   }
 }
 
-function openInTime(
-  scope: Scope,
-  { rule, waiting, after }: NonNullable<NonNullable<Delivery['faults']>['gate']>,
-): void {
-  const all = atGate(scope.tx)
-  const here = all.filter(({ faults }) => faults?.gate?.rule === rule)
-  if (all.length > MAX_AT_GATES) releaseFromGate(scope, here.slice(-1))
-  else if (waiting !== undefined && here.length >= waiting) releaseFromGate(scope, here)
+function enterGate(scope: Scope, { id, faults }: Delivery): void {
+  if (!faults?.gate) return
+  const { rule, waiting, after } = faults.gate
+  if (atGate(scope.tx).length > MAX_AT_GATES) leaveGate(scope, rule, [id])
+  else if (waiting !== undefined && atGate(scope.tx, rule).length >= waiting) leaveGate(scope, rule)
   else if (after !== undefined) openAfter(scope, rule, after)
 }
 
@@ -135,12 +129,6 @@ export function openAfter(scope: Scope, rule: string, after: string): void {
   const description = `The gate ${rule} releases what waits at it.`
   const due = scope.now + (parseDuration(after) ?? 0)
   scope.schedule({ due, kind: GATE_RELEASE, ref, urgency: 'work', description })
-}
-
-/** Lets the webhooks at the gate of a rule go on that is removed. */
-export function removeGate(scope: Scope, rule: string, hasWebhooks: boolean): void {
-  unschedule(scope.tx, `faults/${rule}`, [GATE_RELEASE])
-  if (hasWebhooks) releaseFromGate(scope, atGate(scope.tx, rule))
 }
 
 function removeOldest(tx: Transaction): void {
@@ -327,7 +315,7 @@ export const deliveryEvents: readonly EventHandler[] = [
   {
     kind: GATE_RELEASE,
     description: 'A gate releases the requests or webhooks that wait at it.',
-    handle: (scope, { ref }) => releaseFromGate(scope, atGate(scope.tx, idOf(ref))),
+    handle: (scope, { ref }) => leaveGate(scope, idOf(ref)),
   },
 ]
 

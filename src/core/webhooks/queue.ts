@@ -42,12 +42,6 @@ function isSameSubscriber(a: Delivery, b: Delivery): boolean {
   return a.webhook_id === b.webhook_id && a.url === b.url
 }
 
-/** A delivery that a gate has released: pending, or waiting for the rest of its delay. */
-export function ungated(scope: Scope, delivery: Delivery): Delivery {
-  const { gate: _, ...faults } = delivery.faults ?? { rules: [] }
-  return released(scope, { ...delivery, faults })
-}
-
 function unordered(delivery: Delivery): Delivery {
   if (delivery.faults === null) return delivery
   const { order: _, ...faults } = delivery.faults

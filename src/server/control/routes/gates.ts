@@ -1,46 +1,28 @@
 import * as z from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import { ruleNamed } from '../../../core/faults/arm.ts'
-import type { GateFault } from '../../../core/faults/gate.ts'
+import { gateSchema } from '../../../core/faults/gate.ts'
 import type { FaultRule } from '../../../core/faults/rule.ts'
 import { intBetween, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { later } from '../../../core/time/realtime.ts'
 import { type HeldAtGate, heldAtGate } from '../../../core/time/scheduler.ts'
-import { atGate, dropAtGate, MAX_AT_GATES, releaseFromGate } from '../../../core/webhooks/delivery.ts'
+import { leaveGate, MAX_AT_GATES } from '../../../core/webhooks/delivery.ts'
 import { route } from '../route.ts'
 
-/** A fault rule with a gate, and what waits at it. */
+/** A gate, and what waits at it. */
 const gateView = () =>
   z.strictObject({
-    /** Id of the fault rule. */
+    /** Id of its fault rule. */
     id: z.string(),
-    at: heldAtGate().shape.at,
-    /** When it opens by itself; null when only a client opens it. */
-    release: z
-      .strictObject({ waiting: z.int().exactOptional(), after: z.string().exactOptional() })
-      .nullable(),
+    ...gateSchema().shape,
     /** In order of arrival. */
     held: z.array(heldAtGate()),
   })
 
 export type GateView = ShapeOf<typeof gateView>
 
-/** The result of a wait at a gate. */
-const gateWait = () =>
-  z.strictObject({
-    passed: z.boolean(),
-    /** What waits now, in order of arrival. */
-    held: z.array(heldAtGate()),
-    /** Only of a wait that has not passed: the reason. */
-    description: z.string().exactOptional(),
-  })
-
-/** What has left a gate, in this order. */
-const gateResult = () => z.strictObject({ held: z.array(heldAtGate()) })
-
-const DEFAULT_WAIT = 5_000
 const MAX_WAIT = 600_000
 
 /** The gates of a sandbox. */
@@ -50,9 +32,17 @@ export const gateRoutes = [
     method: 'GET',
     path: '/gates',
     summary: 'List the gates, and the requests and webhooks that wait at them',
-    returns: 'Every fault rule with a gate, with what waits at it, in order of arrival.',
+    returns: 'Every gate of a fault rule, with what waits at it, in order of arrival.',
     output: () => listOf(gateView()),
-    handle: ({ sandbox }) => ({ body: list(sandbox.faults.rules.flatMap((rule) => viewsOf(sandbox, rule))) }),
+    handle: ({ sandbox: { faults } }) => {
+      const views = faults.rules.flatMap((rule) => {
+        const held = faults.gates.held(rule.id)
+        return gatesIn(rule).map((gate) => {
+          return { id: rule.id, ...gate, held: held.filter(({ at }) => at === gate.at) }
+        })
+      })
+      return { body: list(views) }
+    },
   }),
   route({
     name: 'gates.wait',
@@ -62,22 +52,32 @@ export const gateRoutes = [
     summary: 'Wait until a number of requests or webhooks (default 1) waits at a gate',
     returns: 'passed, and what waits; 409 when the time is over. The time is real: 5 seconds by default.',
     success: [200, 409],
-    input: () => ({
-      body: z
-        .strictObject({
-          count: intBetween(1, MAX_AT_GATES).default(1),
-          timeout_ms: intBetween(1, MAX_WAIT).default(DEFAULT_WAIT),
-        })
-        .prefault({}),
-    }),
-    output: gateWait,
+    input: () => {
+      const count = intBetween(1, MAX_AT_GATES).default(1)
+      return {
+        body: z.strictObject({ count, timeout_ms: intBetween(1, MAX_WAIT).default(5_000) }).prefault({}),
+      }
+    },
+    output: () =>
+      z.strictObject({
+        passed: z.boolean(),
+        /** In order of arrival. */
+        held: z.array(heldAtGate()),
+        /** Only of a wait that has not passed: what is missing. */
+        description: z.string().exactOptional(),
+      }),
     handle: async ({ sandbox, host, gone, params: { id }, body: { count, timeout_ms } }) => {
-      gateNamed(sandbox, id)
-      const end = await arrival(sandbox, id, { count, timeout_ms }, [host.closing, gone])
-      const held = sandbox.faults.gates.held(id)
-      if (end === 'arrived') return { body: { passed: true, held } }
-      const names = held.length === 0 ? 'nothing' : held.map(({ id, name }) => `${name} (${id})`).join(', ')
-      const description = `${end === 'late' ? `${count} did not wait at the gate ${id} within ${timeout_ms} ms` : `The wait at the gate ${id} was ended by the emulator`}. What waits there: ${names}.`
+      refuseOther(sandbox, id)
+      const { gates } = sandbox.faults
+      await arrival(
+        sandbox,
+        timeout_ms,
+        AbortSignal.any([host.closing, gone]),
+        () => gates.held(id).length >= count,
+      )
+      const held = gates.held(id)
+      if (held.length >= count) return { body: { passed: true, held } }
+      const description = `${count} did not wait at the gate ${id} within ${timeout_ms} ms. What waits there: ${namesOf(held)}.`
       return { status: 409, body: { passed: false, held, description } }
     },
   }),
@@ -89,26 +89,27 @@ export const gateRoutes = [
     summary:
       'Let requests or webhooks at a gate go on: all, the first of them (count), or some (requests) in their order',
     returns: 'What was released, in this order. The steps of released requests have run.',
-    input: () => ({
-      body: z
-        .strictObject({
-          count: intBetween(1, MAX_AT_GATES).optional(),
-          /** Ids of requests or deliveries that wait. */
-          requests: z.array(z.string()).min(1).max(MAX_AT_GATES).optional(),
-        })
-        .refine(({ count, requests }) => count === undefined || requests === undefined, {
-          error: 'cannot be given together with requests',
+    input: () => {
+      const count = intBetween(1, MAX_AT_GATES).optional()
+      const requests = z.array(z.string()).min(1).max(MAX_AT_GATES).optional()
+      const error = 'cannot be given together with requests'
+      const body = z
+        .strictObject({ count, requests })
+        .refine((given) => given.count === undefined || given.requests === undefined, {
+          error,
           path: ['count'],
         })
-        .prefault({}),
-    }),
-    output: gateResult,
-    handle: async ({ sandbox, params: { id }, body }) => {
-      gateNamed(sandbox, id)
-      const held = chosen(sandbox.faults.gates.held(id), id, body)
-      moveWebhooks(sandbox, id, held, releaseFromGate)
-      sandbox.faults.gates.release(held)
-      await sandbox.faults.gates.whenIdle()
+      return { body: body.prefault({}) }
+    },
+    output: () => z.strictObject({ held: z.array(heldAtGate()) }),
+    handle: async ({ sandbox, params: { id }, body: { count, requests } }) => {
+      refuseOther(sandbox, id)
+      const { gates } = sandbox.faults
+      const all = gates.held(id)
+      const held = requests === undefined ? all.slice(0, count) : requests.map((each) => oneOf(all, each, id))
+      moveWebhooks(sandbox, id, held, 'release')
+      gates.release(held)
+      await gates.whenIdle()
       return { body: { held } }
     },
   }),
@@ -119,105 +120,69 @@ export const gateRoutes = [
     path: '/gates/{id}/abort',
     summary: 'Cut the connections of all requests at a gate; webhooks that wait there are never sent',
     returns: 'What was aborted, in order of arrival.',
-    output: gateResult,
+    output: () => z.strictObject({ held: z.array(heldAtGate()) }),
     handle: ({ sandbox, params: { id } }) => {
-      gateNamed(sandbox, id)
+      refuseOther(sandbox, id)
       const held = sandbox.faults.gates.held(id)
-      moveWebhooks(sandbox, id, held, dropAtGate)
+      moveWebhooks(sandbox, id, held, 'abort')
       sandbox.faults.gates.abort(held)
       return { body: { held } }
     },
   }),
 ] as const
 
-function viewsOf({ faults: { gates } }: Sandbox, rule: FaultRule): GateView[] {
-  const held = gates.held(rule.id)
-  return gatesIn(rule).map(({ at, release = null }) => {
-    return { id: rule.id, at, release, held: held.filter((each) => each.at === at) } as GateView
-  })
+function gatesIn({ do: plain, actions }: FaultRule) {
+  const all = [...plain, ...Object.values(actions).flat()]
+  return all.flatMap((action) => ('gate' in action ? [action.gate] : []))
 }
 
-function gatesIn({ do: plain, actions }: FaultRule): GateFault[] {
-  return [...plain, ...Object.values(actions).flat()].flatMap((action) =>
-    'gate' in action ? [action.gate] : [],
-  )
-}
-
-function gateNamed({ store }: Sandbox, id: string): void {
+/** Refuses a name that no gate has. */
+function refuseOther({ store }: Sandbox, id: string): void {
   if (gatesIn(ruleNamed({ tx: store.begin() }, id)).length > 0) return
-  refuse('not_found', {
-    detail: `The fault rule "${id}" has no gate.`,
-    mitigation: '"workspace-emulator gates list" lists the gates.',
-  })
+  const mitigation = '"workspace-emulator gates" lists the gates.'
+  refuse('not_found', { detail: `The fault rule "${id}" has no gate.`, mitigation })
 }
 
-function chosen(
-  held: readonly HeldAtGate[],
-  gate: string,
-  {
-    count,
-    requests,
-  }: { readonly count?: number | undefined; readonly requests?: readonly string[] | undefined },
-): readonly HeldAtGate[] {
-  if (requests === undefined) return held.slice(0, count)
-  return [...new Set(requests)].map(
-    (id) =>
-      held.find((each) => each.id === id) ??
-      refuse('not_found', {
-        detail: `"${id}" does not wait at the gate "${gate}". What waits there: ${held.map((each) => each.id).join(', ') || 'nothing'}.`,
-      }),
-  )
+function oneOf(held: readonly HeldAtGate[], id: string, gate: string): HeldAtGate {
+  const detail = `"${id}" does not wait at the gate "${gate}". What waits there: ${namesOf(held)}.`
+  return held.find((each) => each.id === id) ?? refuse('not_found', { detail })
 }
 
-// A recording has released requests where their steps ran, and only webhooks are released again.
+function namesOf(held: readonly HeldAtGate[]): string {
+  return held.map(({ id, name }) => `${name} (${id})`).join(', ') || 'nothing'
+}
+
+// A recording has released requests where their steps ran, so that only webhooks are released again.
 function moveWebhooks(
   sandbox: Sandbox,
   id: string,
   held: readonly HeldAtGate[],
-  move: typeof releaseFromGate | typeof dropAtGate,
+  how: 'release' | 'abort',
 ): void {
-  const ids = held.flatMap((each) => (each.at === 'webhook' ? [each.id] : []))
-  if (ids.length === 0) return
-  const isRelease = move === releaseFromGate
-  const body = isRelease ? { requests: ids } : {}
-  const route = `POST /gates/{id}/${isRelease ? 'release' : 'abort'}`
-  const call = sandbox.recording.call({ route, params: { id }, query: {}, body })
-  change(sandbox, (scope) => {
-    const waiting = new Map(atGate(scope.tx, id).map((delivery) => [delivery.id, delivery]))
-    move(
-      scope,
-      ids.flatMap((each) => waiting.get(each) ?? []),
-    )
-  })
+  const requests = held.flatMap((each) => (each.at === 'webhook' ? [each.id] : []))
+  if (requests.length === 0) return
+  const body = how === 'release' ? { requests } : {}
+  const call = sandbox.recording.call({ route: `POST /gates/{id}/${how}`, params: { id }, query: {}, body })
+  change(sandbox, (scope) => leaveGate(scope, id, requests, how === 'abort'))
   call.ended(200, { held })
 }
 
-async function arrival(
+/** Resolves when something has arrived, the time is over, or there is nothing to wait for any more. */
+function arrival(
   { faults: { gates }, listeners }: Sandbox,
-  id: string,
-  { count, timeout_ms }: { readonly count: number; readonly timeout_ms: number },
-  signals: readonly AbortSignal[],
-): Promise<'arrived' | 'late' | 'ended'> {
+  ms: number,
+  ended: AbortSignal,
+  hasArrived: () => boolean,
+): Promise<void> {
   return new Promise((resolve) => {
-    const end = (how: 'arrived' | 'late' | 'ended') => (): void => {
+    const end = (): void => {
       for (const stop of stops) stop()
-      resolve(how)
+      resolve()
     }
-    const check = (): void => {
-      if (gates.held(id).length >= count) end('arrived')()
-    }
-    const ended = end('ended')
-    const stops = [
-      gates.onArrival(check),
-      listeners.onReplaced(ended),
-      listeners.onClosed(ended),
-      later(timeout_ms, end('late')),
-      ...signals.map((signal) => {
-        signal.addEventListener('abort', ended)
-        return () => signal.removeEventListener('abort', ended)
-      }),
-    ]
-    if (signals.some(({ aborted }) => aborted)) ended()
+    const check = () => hasArrived() && end()
+    const stops = [gates.onArrival(check), listeners.onReplaced(end), listeners.onClosed(end), later(ms, end)]
+    ended.addEventListener('abort', end)
+    if (ended.aborted) end()
     else check()
   })
 }
