@@ -186,7 +186,7 @@ const LINES: Readonly<Record<string, number>> = {
   endpoints: 1_437,
   'json-schema': 3_076,
   server: 694,
-  'server/control': 5_298,
+  'server/control': 5_309,
   'server/http': 4_276,
   service: 8_868,
   src: 717,

@@ -33,7 +33,6 @@ class Workspace:
         return call(self.url, method, f"/@{self.name}/__emulator{path}", body)
 
     def wait(self, gate, count=1, timeout_ms=5000):
-        """Waits until so many requests wait at a gate, and returns them in order of arrival."""
         return self.control("POST", f"/gates/{gate}/wait", {"count": count, "timeout_ms": timeout_ms})["held"]
 
     def report(self):
@@ -45,8 +44,8 @@ class Workspace:
                 lines.append("  " + self.control("GET", f"/explain/{entry['id']}")["summary"])
         lines = lines or ["It received no request: does the client use workspace.base_url and workspace.api_key?"]
         lines += [f"A fault that never fired: {name}" for name in self.control("GET", "/faults")["never_fired"]]
-        for gate in self.control("GET", "/gates")["data"]:
-            lines += [f"Still waiting at the gate {gate['id']}: {held['name']}  {held['id']}" for held in gate["held"]]
+        gates = self.control("GET", "/gates")["data"]
+        lines += [f"Still waiting at the gate {gate['id']}: {each['name']}" for gate in gates for each in gate["held"]]
         return "\n".join(lines).replace(f"/@{self.name}/v1", "/v1")
 
 

@@ -24,7 +24,7 @@ test('the commands list what waits at gates, and release or abort it', async () 
   ] as const) {
     const sent = create()
     await new Promise<void>((resolve) => {
-      const stop = gates.onArrival(() => resolve())
+      const stop = gates.onChange(() => resolve())
       onTestFinished(stop)
       if (gates.size > 0) resolve()
     })

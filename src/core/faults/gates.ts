@@ -58,14 +58,10 @@ export class Gates implements PendingWork {
     return [...requests.filter((each) => gate === undefined || each.gate === gate), ...webhooks]
   }
 
-  /** Calls the listener when something may have arrived. @returns removes it */
-  onArrival(listener: () => void): () => void {
+  /** Calls the listener when a request has arrived or has gone on. @returns removes it */
+  onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
-    const unfollow = this.#store.onCommit(listener)
-    return () => {
-      this.#listeners.delete(listener)
-      unfollow()
-    }
+    return () => this.#listeners.delete(listener)
   }
 
   /**
@@ -77,7 +73,7 @@ export class Gates implements PendingWork {
     const { id, gate, at } = waiting.held
     this.#waiting.set(id, waiting)
     this.#unfollow ??= this.#store.onCommit((commit) => this.#follow(commit))
-    for (const listener of [...this.#listeners]) listener()
+    this.#tell()
     const here = [...this.#waiting.values()].filter(({ held }) => held.gate === gate && held.at === at)
     if (here.length >= enough) this.release(here.map(({ held }) => held))
     return true
@@ -120,11 +116,15 @@ export class Gates implements PendingWork {
 
   #take(id: string): Waiting | undefined {
     const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
+    if (this.#waiting.delete(id)) this.#tell()
     if (this.size > 0) return waiting
     this.#unfollow?.()
     this.#unfollow = undefined
     return waiting
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
   }
 
   #report(): void {

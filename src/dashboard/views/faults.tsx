@@ -50,7 +50,7 @@ function State({ rule }: { rule: Rule }) {
 }
 
 export default function Faults() {
-  const { data, notice } = useLive(load, ['request', 'scenario'])
+  const { data, notice } = useLive(load, ['request', 'scenario', 'gate', 'transition'])
   const { path, query } = here.value
   if (data === undefined) return notice
   const { rules, presets, gates } = data

@@ -169,7 +169,7 @@ function moveWebhooks(
 
 /** Resolves when something has arrived, the time is over, or there is nothing to wait for any more. */
 function arrival(
-  { faults: { gates }, listeners }: Sandbox,
+  { faults: { gates }, store, listeners }: Sandbox,
   ms: number,
   ended: AbortSignal,
   hasArrived: () => boolean,
@@ -180,7 +180,13 @@ function arrival(
       resolve()
     }
     const check = () => hasArrived() && end()
-    const stops = [gates.onArrival(check), listeners.onReplaced(end), listeners.onClosed(end), later(ms, end)]
+    const stops = [
+      gates.onChange(check),
+      store.onCommit(check),
+      listeners.onReplaced(end),
+      listeners.onClosed(end),
+      later(ms, end),
+    ]
     ended.addEventListener('abort', end)
     if (ended.aborted) end()
     else check()
