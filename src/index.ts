@@ -173,6 +173,7 @@ export { EmulatorError, type EmulatorErrorFacts } from './client/emulator-error.
 export type { EventOptions } from './client/events.ts'
 export type { ArmedFault, FaultPatch, SandboxFaults } from './client/faults.ts'
 export type { ApiRequestInit } from './client/fetch.ts'
+export type { Gate, GateRelease, SandboxGates } from './client/gates.ts'
 export type {
   SandboxLimits,
   SandboxScenarios,

@@ -32,6 +32,9 @@ class Workspace:
     def control(self, method, path, body=None):
         return call(self.url, method, f"/@{self.name}/__emulator{path}", body)
 
+    def wait(self, gate, count=1, timeout_ms=5000):
+        return self.control("POST", f"/gates/{gate}/wait", {"count": count, "timeout_ms": timeout_ms})["held"]
+
     def report(self):
         lines = []
         for entry in self.control("GET", "/requests?limit=10")["data"]:
@@ -41,6 +44,8 @@ class Workspace:
                 lines.append("  " + self.control("GET", f"/explain/{entry['id']}")["summary"])
         lines = lines or ["It received no request: does the client use workspace.base_url and workspace.api_key?"]
         lines += [f"A fault that never fired: {name}" for name in self.control("GET", "/faults")["never_fired"]]
+        gates = self.control("GET", "/gates")["data"]
+        lines += [f"Still waiting at the gate {gate['id']}: {each['name']}" for gate in gates for each in gate["held"]]
         return "\n".join(lines).replace(f"/@{self.name}/v1", "/v1")
 
 

@@ -44,6 +44,7 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   coverage: async () => (await import('./coverage-commands.ts')).coverageCommands,
   explain: async () => (await import('../terminal/explain-command.ts')).explainCommands,
   'snapshot sandbox': async () => (await import('./sandbox-commands.ts')).sandboxCommands,
+  gates: async () => (await import('./gate-commands.ts')).gateCommands,
   'faults latency': async () => (await import('./fault-commands.ts')).faultCommands,
   limits: async () => (await import('./limit-commands.ts')).limitCommands,
   scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,

@@ -10,6 +10,7 @@ import { EmulatorError } from './emulator-error.ts'
 import { type EventOptions, followEvents } from './events.ts'
 import { faultsOver } from './faults.ts'
 import { type ApiRequestInit, fetchApi } from './fetch.ts'
+import { gatesOver } from './gates.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
 import { leave } from './leave.ts'
 import type { EmulatorAddress } from './over-http.ts'
@@ -98,6 +99,7 @@ function sandboxParts<Goal>({ name, address, transport, keys, isOwn }: SandboxAd
     },
     clock: clockOver<Goal>(ask),
     faults: faultsOver(ask),
+    gates: gatesOver(ask),
     /** Your own endpoints, which all sandboxes share. */
     endpoints: endpointsOver(ask),
     stubs: stubsOver(ask),

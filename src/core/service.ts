@@ -37,9 +37,9 @@ export interface FaultRules {
   /** Arms a rule whose draft has been checked. @param wall the real instant, as a timestamp */
   arm(scope: Scope, service: Service, draft: FaultDraft, source: FaultSource, wall: string): FaultRule
   /** Removes a rule; refuses an unknown id. */
-  remove(scope: Pick<Scope, 'tx'>, id: string): void
+  remove(scope: Scope, id: string): void
   /** Removes the rules of a source; with `ids`, only those with these ids. */
-  removeOf(scope: Pick<Scope, 'tx'>, source: FaultSource, ids?: readonly string[]): void
+  removeOf(scope: Scope, source: FaultSource, ids?: readonly string[]): void
   /** Checks the rules and counters of a state document, and adds to the issues. */
   accept(
     raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },

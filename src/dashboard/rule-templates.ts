@@ -20,5 +20,6 @@ export const TEMPLATES: Readonly<Record<PrimitiveName, RulePart>> = {
   auth: { do: [{ auth: { expire_after_calls: 2 } }] },
   state: { match: { operation: 'batch-predictions.retrieve' }, do: [{ state: { batch: 'complete' } }] },
   clock: { do: [{ clock: { advance: '1h' } }] },
+  gate: { do: [{ gate: { at: 'before-handler' } }] },
   deliver: { match: { webhook: '*' }, do: [{ deliver: { copies: 2 } }] },
 }

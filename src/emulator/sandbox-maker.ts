@@ -181,7 +181,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   /** Arms the rule of the option `latency`. */
-  #delay(scope: Pick<Scope, 'tx' | 'at'>): void {
+  #delay(scope: Scope): void {
     const latency = latencyOf(this.#options.latency ?? '')
     if (latency === undefined) return
     arm(scope, this.#service, latencyRule(latency), 'control', formatInstant(this.#host()))
@@ -276,7 +276,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     if ('state' in built) {
       if (this.#options.latency !== undefined) {
         const [at, { store }] = [formatInstant(now), built.state]
-        store.transaction(at, (tx) => this.#delay({ tx, at }))
+        store.transaction(at, (tx) => this.#delay({ tx, at } as Scope))
         store.revision = 0
       }
       return built

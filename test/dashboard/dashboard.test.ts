@@ -680,6 +680,26 @@ test('a finding about the client leads to its requests', async (view) => {
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
 })
 
+test('requests that wait at a gate are shown, and released one by one or together', async (view) => {
+  const { expect, page, goTo, sandbox } = view
+  const gate = await sandbox.gates.hold({ operation: 'pages.create' }, { at: 'before-handler' })
+  await goTo('faults')
+  const create = () => sandbox.fetch('/pages', { json: { name: 'Pier' } })
+  const sent = [create(), create(), create()]
+  const held = await gate.waiting(3)
+  const card = page.getByRole('listitem').filter({ hasText: 'POST /v1/pages' })
+  await card.nth(2).waitFor()
+  expect(await violations(page)).toEqual([])
+  await card
+    .filter({ hasText: held[1]?.id ?? '' })
+    .getByRole('button', { name: 'Release' })
+    .click()
+  await card.nth(2).waitFor({ state: 'detached' })
+  expect((await sandbox.gates.list())[0]?.held.map(({ id }) => id)).toEqual([held[0]?.id, held[2]?.id])
+  await page.getByRole('button', { name: 'Release all' }).click()
+  expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200, 200])
+})
+
 test('the numbers of another sandbox are not shown for one that is missing', async (view) => {
   const { expect, page, goTo, sandbox } = view
   await sandbox.faults.preset('rate-limited')

@@ -32,6 +32,7 @@ async function callEverything() {
   const { defaultSandbox: sandbox, ...rest } = connect('http://127.0.0.1:1', { fetch })
   await callAll(rest, returned)
   await callAll(await sandbox.faults.arm({ preset: 'rate-limited' }), returned)
+  await callAll(await sandbox.gates.hold('everything', { at: 'before-handler' }), returned)
   await callAll(sandbox, returned)
   return { asked, returned }
 }
@@ -70,6 +71,11 @@ async function callAll(part: object, returned: [name: string, value: unknown][])
   }
 }
 
-const WITHOUT_OPTIONS: Readonly<Record<string, readonly unknown[]>> = { ready: [], wait: [], advance: ['1h'] }
+const WITHOUT_OPTIONS: Readonly<Record<string, readonly unknown[]>> = {
+  ready: [],
+  wait: [],
+  waiting: [],
+  advance: ['1h'],
+}
 
 const ARGUMENT = { id: 'x' }

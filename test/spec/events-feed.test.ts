@@ -37,7 +37,17 @@ test('the feed is an event stream with no-store, and its first event describes t
       revision: expect.any(Number),
       version: packageVersion(),
       started_at: expect.any(String),
-      types: ['request', 'event', 'delivery', 'transition', 'clock', 'schedule', 'scenario', 'sandbox'],
+      types: [
+        'request',
+        'event',
+        'delivery',
+        'transition',
+        'clock',
+        'schedule',
+        'scenario',
+        'gate',
+        'sandbox',
+      ],
     },
   })
 })

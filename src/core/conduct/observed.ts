@@ -119,7 +119,8 @@ export function gapsOf(requests: readonly ObservedRequest[], { clock: { rate } }
     const start = from.ended ?? from.arrived
     const between = (to.arrived ?? Number.NaN) - (start ?? Number.NaN)
     const real = Number.isNaN(between) ? undefined : Math.max(0, Math.round(between))
-    const virtual = to.at - from.at
+    // A wait at a gate is the test's, not the client's.
+    const virtual = (to.entry.faults?.gated?.from ?? to.at) - (from.entry.faults?.gated?.until ?? from.at)
     // The virtual clock counts if it has moved, unless it is slower than a client that sleeps in real time.
     const isVirtual = virtual > 0 && (real === undefined || rate === 0 || rate >= 1)
     const counted = isVirtual

@@ -36,7 +36,7 @@ const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } 
 /** A book without rules, and functions that arm drafts in it. */
 function armory() {
   const { book, store, facts } = bookOf()
-  store.transaction(START, (tx) => disarm({ tx }, 'rule-1'))
+  store.transaction(START, (tx) => disarm({ tx } as Scope, 'rule-1'))
   const change = <T>(work: (scope: Scope) => T): T =>
     store.transaction(START, (tx) => work({ tx, at: START } as Scope))
   return {

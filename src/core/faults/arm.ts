@@ -7,6 +7,8 @@ import { refuseUnknown } from '../refuse-unknown.ts'
 import type { FaultRules, Service } from '../service.ts'
 import { acceptRows, isAccepted } from '../state/intake.ts'
 import type { Transaction } from '../state/transaction.ts'
+import { unschedule } from '../time/scheduler.ts'
+import { GATE_RELEASE, leaveGate } from '../webhooks/delivery.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { expand } from './expand.ts'
 import {
@@ -41,7 +43,7 @@ export function checkDraft(
  * @param wall the real instant, as a timestamp
  */
 export function arm(
-  scope: Pick<Scope, 'tx' | 'at'>,
+  scope: Scope,
   service: Service,
   draft: FaultDraft,
   source: FaultSource,
@@ -84,7 +86,11 @@ export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
 }
 
 /** Removes a rule and its counters. Does nothing when there is no such rule. */
-export function disarm({ tx }: Pick<Scope, 'tx'>, id: string): void {
+export function disarm(scope: Scope, id: string): void {
+  const { tx } = scope
+  const { match } = tx.in(faultRules).get(id) ?? {}
+  unschedule(tx, `faults/${id}`, [GATE_RELEASE])
+  if (typeof match === 'object' && match.webhook !== undefined) leaveGate(scope, id)
   tx.in(faultRules).delete(id)
   forget(tx, id)
 }

@@ -4,6 +4,7 @@ import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from '../time/instant.ts'
 import { Decision, type RuleDecision } from './decision.ts'
+import { Gates } from './gates.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import { type Action, drawnActions, type Phase, type PrimitiveMap } from './primitive.ts'
 import { type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
@@ -17,6 +18,8 @@ interface BookFacts {
   /** Real milliseconds. */
   readonly wall: () => number
   readonly seed: () => number
+  /** Called with requests at gates that were aborted, as the end of a sentence. */
+  readonly warn?: (message: string) => void
 }
 
 /** Maximum number of keys that one rule counts by. A new key then replaces the oldest: callers can send any number of keys. */
@@ -33,6 +36,7 @@ export class FaultBook {
   readonly #store: Store
   readonly #primitives: PrimitiveMap
   readonly #facts: BookFacts
+  readonly gates: Gates
   #sorted: Sorted | undefined
   /** Created when a connection is held: most sandboxes never hold one. */
   #release: AbortController | undefined
@@ -45,6 +49,7 @@ export class FaultBook {
     this.#store = store
     this.#primitives = primitives
     this.#facts = facts
+    this.gates = new Gates(store, (message) => facts.warn?.(message))
     store.onCommit(({ changes }) => {
       for (const { table, id, after } of changes) {
         if (table !== faultRules.name || after !== undefined) continue

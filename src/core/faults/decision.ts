@@ -1,6 +1,8 @@
 import type { FaultReport, Sent } from '../log/request-log.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
+import { formatInstant } from '../time/instant.ts'
+import type { HeldAtGate } from '../time/scheduler.ts'
 import { counted } from '../words.ts'
 import { type Action, type PrimitiveMap, type PrimitiveName, type Primitives, usesOf } from './primitive.ts'
 import type { FaultRule } from './rule.ts'
@@ -41,6 +43,16 @@ interface Moved {
   readonly commit: Commit
 }
 
+/** How a request waited at a gate. Instants are virtual, in milliseconds. */
+interface Gated {
+  readonly gate: string
+  readonly at: HeldAtGate['at']
+  readonly from: number
+  until: number
+  /** `full`: so many waited that it passed. */
+  end: 'waiting' | 'released' | 'aborted' | 'left' | 'full'
+}
+
 /** The decision of the fault rules about one request, and the report of the adapter that carried it out. */
 export class Decision implements FaultReport {
   readonly fired: readonly Fired[]
@@ -48,6 +60,8 @@ export class Decision implements FaultReport {
   readonly decisions: readonly RuleDecision[]
   /** How far the exchange came, once an adapter has reported it. */
   sent: Sent | undefined
+  /** Its last wait at a gate. */
+  gated: Gated | undefined
   readonly #primitives: PrimitiveMap
   /** The changes by faults on the request, in order, without those of the request itself. */
   readonly moved: Moved[] = []
@@ -106,9 +120,10 @@ export class Decision implements FaultReport {
   }
 
   wayOf(): string {
-    if (!this.isOnWire() || this.sent === undefined) return ''
+    const gate = this.gated === undefined ? '' : `${gateText(this.gated)} `
+    if (!this.isOnWire() || this.sent === undefined) return gate.trim()
     const { stage, bytes, end } = this.sent
-    return `The exchange reached the stage ${stage}, with ${counted(bytes, 'byte')} sent: ${ENDS[end]}.`
+    return `${gate}The exchange reached the stage ${stage}, with ${counted(bytes, 'byte')} sent: ${ENDS[end]}.`
   }
 
   get end(): FaultReport['end'] {
@@ -116,6 +131,7 @@ export class Decision implements FaultReport {
     if (end === 'whole') return null
     if (end !== 'cut') return end === 'held' ? 'stalled' : 'left'
     const ends = this.uses().flatMap(({ primitive, parameters }) => primitive.ends?.(parameters) ?? [])
+    if (this.gated?.end === 'aborted') return 'closed'
     // No action ends connections: the maximum duration of a fault has ended this one.
     return ends[0] ?? 'timed out'
   }
@@ -124,6 +140,18 @@ export class Decision implements FaultReport {
   isOnWire(actions = this.actions): boolean {
     return this.uses(actions).some(({ primitive }) => primitive.kind === 'wire')
   }
+}
+
+function gateText({ gate, at, from, until, end }: Gated): string {
+  if (end === 'full') return `It passed the gate ${gate}, at which too many requests waited already.`
+  const how = {
+    released: 'it was released',
+    aborted: 'its connection was cut',
+    left: 'the client left',
+    waiting: 'it still waits',
+  }
+  const place = at === 'before-handler' ? 'before its handler' : 'after its handler'
+  return `It waited ${place} at the gate ${gate} from ${formatInstant(from)} to ${formatInstant(until)}: ${how[end]}.`
 }
 
 const ENDS: Readonly<Record<Sent['end'], string>> = {

@@ -83,11 +83,14 @@ export function treatmentOf(decision: Decision): Treatment {
     ...rest
   }: DeliverFault = Object.assign({}, ...actions)
   if (drop === true) return { copies: 1, faults: { rules, drop } }
+  const [gate] = decision.given('gate')
+  const { waiting, after } = gate?.parameters.release ?? {}
   const body = actions.flatMap((each) => (each.body === undefined ? [] : [each.body]))
   const faults: DeliveryFaults = {
     rules,
     ...rest,
     ...(sign !== undefined && sign !== 'valid' && { sign, ...(sign_attempts && { sign_attempts }) }),
+    ...(gate && { gate: { rule: gate.rule.id, ...(waiting && { waiting }), ...(after && { after }) } }),
     ...(body.length > 0 && { body }),
   }
   return { copies, faults }

@@ -10,6 +10,7 @@ import { type AuthFault, auth } from './auth.ts'
 import { type ClockFault, clock } from './clock.ts'
 import { Decision } from './decision.ts'
 import { type DeliverFault, deliver } from './deliver.ts'
+import { type GateFault, gate, type Passage, passage } from './gate.ts'
 import { type IdemFault, idem } from './idem.ts'
 import type { RequestSubject } from './match.ts'
 import type { Action, AnyPrimitive, Primitives } from './primitive.ts'
@@ -28,11 +29,21 @@ declare module './primitive.ts' {
     readonly auth: AuthFault
     readonly clock: ClockFault
     readonly deliver: DeliverFault
+    readonly gate: GateFault
   }
 }
 
 /** The primitives that act on the sandbox. */
-export const statePrimitives: readonly AnyPrimitive[] = [respond, quota, idem, state, auth, clock, deliver]
+export const statePrimitives: readonly AnyPrimitive[] = [
+  respond,
+  quota,
+  idem,
+  state,
+  auth,
+  clock,
+  deliver,
+  gate,
+]
 
 /** Lets the fault rules of a sandbox act on its requests and webhooks. */
 export function faultHooks(sandbox: Sandbox): Hooks {
@@ -85,6 +96,7 @@ export interface Wire {
 export class FaultedRequest implements RequestHooks {
   readonly report: Decision
   readonly #sandbox: Sandbox
+  #exchange: Exchange | undefined
 
   constructor(sandbox: Sandbox, decision: Decision) {
     this.#sandbox = sandbox
@@ -113,6 +125,7 @@ export class FaultedRequest implements RequestHooks {
   }
 
   response(exchange: Exchange, { content, admission, own }: ResponseHead) {
+    this.#exchange = exchange
     const [rated] = this.#effects('rate', exchange).flatMap((act) => act(admission) ?? [])
     const rate = rated ?? { admission, headers: quotaHeaders(admission) }
     const at = this.#effects('date', exchange).reduce((now, act) => act(now), exchange.now)
@@ -124,18 +137,35 @@ export class FaultedRequest implements RequestHooks {
     return { admission: rate.admission, headers }
   }
 
+  /** The way of a call through the gates before its handler, with the id that is reserved for it; undefined without a gate. */
+  passage<C extends Call>(call: C): { readonly call: C; readonly way: Passage } | undefined {
+    const { log, name } = this.#sandbox
+    if (!this.report.given('gate').some(({ parameters }) => parameters.at === 'before-handler'))
+      return undefined
+    const id = log.count(name)
+    const way = passage(this.#sandbox, this.report, 'before-handler', { id, call })
+    return way && { call: { ...call, id }, way }
+  }
+
   /** The part of the decision for an adapter; undefined when there is none. */
   get wire(): Wire | undefined {
     const { report: decision } = this
     const actions = decision.actions.filter((action) => decision.isOnWire([action]))
     const waits = effectsOf(this.#sandbox, decision, 'waitsForWebhooks').some(({ act }) => act(decision))
-    if (actions.length === 0 && !waits) return undefined
+    const way = this.#exchange && passage(this.#sandbox, decision, 'after-handler', this.#exchange)
+    if (actions.length === 0 && !waits && way === undefined) return undefined
+    const releases = this.#sandbox.faults.releasesOf(decision)
+    const hold = async (): Promise<void> => {
+      // The sender reports its own errors; the response does not depend on them.
+      if (waits) await this.#sandbox.deliveries.whenIdle().catch(() => {})
+      await way?.passed
+    }
     return {
       actions,
-      // The sender reports its own errors; the response does not depend on them.
-      hold: waits ? async () => this.#sandbox.deliveries.whenIdle().catch(() => {}) : undefined,
-      releases: this.#sandbox.faults.releasesOf(decision),
+      hold: waits || way !== undefined ? hold : undefined,
+      releases: way === undefined ? releases : [...releases, way.aborted],
       report: (sent) => {
+        way?.leave(sent.end === 'cut')
         decision.sent = sent
       },
     }

@@ -156,6 +156,8 @@ export interface FaultReport {
   readonly sent: Sent | undefined
   /** How its end looks to the client; null for a response that was sent whole. */
   readonly end: (typeof EXCHANGE_ENDS)[number] | null
+  /** How long it waited at a gate, from one virtual instant to another. */
+  readonly gated?: { readonly from: number; readonly until: number } | undefined
   /** The rules that acted in a step, as a sentence: `The fault rule a took part: quota.` Empty for none. */
   partIn(step: Step): string
   /** How far the response came, as a sentence; empty if no fault acted on its connection. */

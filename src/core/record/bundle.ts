@@ -55,6 +55,8 @@ const recordedInput = () => {
     before: z.int(),
     /** The number of due events that ran when it arrived. */
     events: z.int(),
+    /** Its number, if it is not the next one: requests before it waited at a gate. */
+    number: z.int().exactOptional(),
     /** The request line, then a header on each line, as they arrived. */
     head: z.string(),
     /** The body as it arrived; absent when none was read. */
@@ -164,7 +166,13 @@ export async function bundleOf(
     if ('control' in item && item.control.params.name) names.add(item.control.params.name)
   const texts = await scenarios(names)
   const secrets = isReplay ? new Placeholders(true) : secretsOf(sandbox, state, items, Object.values(texts))
-  const inputs = items.map((item) => inputOf(item, secrets))
+  let last = state.counters.requests
+  const inputs = items.map((item) => {
+    const number = 'request' in item ? Number(/\d+$/.exec(item.id)) : last
+    const isNext = number === last + 1
+    last = Math.max(last, number)
+    return inputOf(item, secrets, isNext ? undefined : number)
+  })
   let room = MAX_TEXTS
   for (const input of inputs.toReversed()) {
     const output: { text?: string } = ('output' in input && input.output) || {}
@@ -209,7 +217,7 @@ export async function bundleOf(
   }
 }
 
-function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
+function inputOf(item: Recorded, secrets: Placeholders, number?: number): RecordedInput {
   const times = { at: formatInstant(item.at), wall: formatInstant(item.wall) }
   if ('request' in item) {
     const { request, caughtUp: events } = item
@@ -219,7 +227,7 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
     const { id: connection } = item.evidence.connection
     const content = body instanceof Uint8Array && body.length > 0 && { body: bodyOf(body, secrets) }
     const before = item.evidence.requests_before
-    const sent = { connection, before, events, head, ...content }
+    const sent = { connection, before, events, ...(number && { number }), head, ...content }
     return { ...times, request: sent, ...(hasEnded(item) && { output: responseOf(item, secrets) }) }
   }
   if ('control' in item) {

@@ -38,7 +38,7 @@ export type Recorded = {
   | { readonly connection: string }
   | ({ readonly request: ArrivedRequest; readonly evidence: Evidence } & Pick<
       LogEntry,
-      'response' | 'faults' | 'operation' | 'caughtUp'
+      'id' | 'response' | 'faults' | 'operation' | 'caughtUp'
     >)
   | { readonly control: ControlInput; output?: { readonly status: number; readonly body: unknown } }
   /** An attempt to deliver a webhook began. */
@@ -221,7 +221,7 @@ export class Recording {
     part.bytes += JSON.stringify(result).length
   }
 
-  #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {
+  #onEntry({ id, evidence, response, faults, operation, caughtUp }: LogEntry): void {
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
     const request = (evidence as NotedEvidence)[ARRIVED]
@@ -229,7 +229,7 @@ export class Recording {
       this.forget()
       return
     }
-    this.add({ request, evidence, response, faults, operation, caughtUp })
+    this.add({ id, request, evidence, response, faults, operation, caughtUp })
     const part = this.parts.at(-1)
     if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
   }

@@ -66,6 +66,8 @@ export interface Call {
   readonly keyId?: string
   /** Lower-case names of headers that were sent more than once, of those that may be sent only once. */
   readonly repeated?: readonly string[] | undefined
+  /** The id that was reserved for it when it arrived, because it waited. Absent: it gets the next one. */
+  readonly id?: string
   /** Ids of the rules that its X-Emulator-Fault header has armed. They act only on this request. */
   readonly armed?: readonly string[] | undefined
   /** Absent: `perform` asks the sandbox for them. */

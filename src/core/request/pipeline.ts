@@ -53,7 +53,7 @@ export function perform(sandbox: Sandbox, given: Call): ApiResponse {
 /** Begins a request: it gets its number. */
 function exchangeOf(sandbox: Sandbox, call: Call): Exchange {
   sandbox.recording.begin()
-  const id = sandbox.log.count(sandbox.name)
+  const id = call.id ?? sandbox.log.count(sandbox.name)
   return new Exchange(call, sandbox.store.begin(), sandbox.clock.now, sandbox, id)
 }
 

@@ -116,7 +116,10 @@ export class Sandbox {
       now: () => this.clock.now,
       wall: options.host,
       seed: () => this.seed,
+      warn: (aborted) =>
+        options.onWarning(`The sandbox ${this.name} was reset, replaced or closed ${aborted}`),
     })
+    this.deliveries.add(this.faults.gates)
     this.hooks = options.hooks?.(this)
     this.#settings = new Settings()
     this.#readSettings()
@@ -154,6 +157,7 @@ export class Sandbox {
   replaceWith({ store, limits, log }: SandboxState): void {
     const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
     const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
+    this.faults.gates.abandon()
     this.store.replaceAll(store, formatInstant(this.clock.now), [[SANDBOX_TABLE, anchored]])
     this.limits.windows.load(limits)
     this.log.load(log)

@@ -173,10 +173,13 @@ class Advance {
   }
 
   result(): AdvanceResult {
+    const { faults } = this.#sandbox
+    const held = faults.isEmpty ? [] : faults.gates.held()
     return this.#tally.result({
       from: formatInstant(this.#from ?? this.#sandbox.clock.now),
       to: formatInstant(this.#sandbox.clock.now),
       ...(this.#isStopped && { stopped: 'limit' }),
+      ...(held.length > 0 && { held }),
     })
   }
 

@@ -24,7 +24,7 @@ export class EventTally {
     for (const [kind, count] of Object.entries(omitted)) this.#omit(kind, count)
   }
 
-  result(facts: Pick<AdvanceResult, 'from' | 'to' | 'stopped'>): AdvanceResult {
+  result(facts: Pick<AdvanceResult, 'from' | 'to' | 'stopped' | 'held'>): AdvanceResult {
     return {
       ...facts,
       events: this.#events,

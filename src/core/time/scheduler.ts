@@ -251,6 +251,22 @@ export const ranEvent = () =>
 
 export type RanEvent = ShapeOf<typeof ranEvent>
 
+/** A request or a webhook that waits at a gate. */
+export const heldAtGate = () =>
+  z.strictObject({
+    /** Id of the request, reserved at its arrival, or of the delivery. */
+    id: z.string(),
+    /** Id of the fault rule. */
+    gate: z.string(),
+    at: z.enum(['before-handler', 'after-handler', 'webhook']),
+    /** `POST /v1/pages`, or the type of the webhook and its receiver. */
+    name: z.string(),
+    /** Virtual instant of its arrival. */
+    since: timestamp(),
+  })
+
+export type HeldAtGate = ShapeOf<typeof heldAtGate>
+
 /** The events between two instants, in order. */
 export const advanceResult = () =>
   z.strictObject({
@@ -263,6 +279,8 @@ export const advanceResult = () =>
     events: z.array(ranEvent()),
     /** The first 1,000 events whose handler failed. */
     failed: z.array(ranEvent()),
+    /** What waits at gates at its end, for which no advance waits; absent when nothing does. */
+    held: z.array(heldAtGate()).exactOptional(),
     /** Number of further events by kind, beyond the first 1,000 of either list; absent when there were none. */
     omitted: z.record(z.string(), z.int()).exactOptional(),
   })

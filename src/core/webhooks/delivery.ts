@@ -5,6 +5,7 @@ import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
+import { eventId, SCHEDULE } from '../time/scheduler.ts'
 import { INBOX_URL } from './inbox.ts'
 import { receivedOf, webhookRequest } from './message.ts'
 import { placed, released } from './queue.ts'
@@ -23,6 +24,12 @@ import { envelope, fixedSubscriptions, retrySchedule, scheme } from './settings.
 
 const RETRY = 'webhook.retry'
 const RELEASE = 'webhook.release'
+
+/** The event at which a gate releases what waits at it. */
+export const GATE_RELEASE = 'gate.release'
+
+/** Maximum number of requests, and of webhooks, that wait at gates. The next one passes. */
+export const MAX_AT_GATES = 1_000
 
 /** Maximum number of deliveries that are kept. Beyond it, the oldest that have ended are removed. */
 export const MAX_DELIVERIES = 10_000
@@ -82,9 +89,46 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     published.push(first)
     const repeated = { rules: [], ...first.faults, copy_of: id }
     for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
+    enterGate(scope, first)
   }
   removeOldest(scope.tx)
   return published
+}
+
+/** The deliveries that wait at the gate of a rule, or at any, oldest first. */
+export function atGate(tx: Transaction, rule?: string): Delivery[] {
+  return tx
+    .in(deliveries)
+    .filter(({ status, faults }) => status === 'waiting' && faults?.gate !== undefined)
+    .filter(({ faults }) => rule === undefined || faults?.gate?.rule === rule)
+}
+
+/** Releases deliveries that wait at a gate; with `isAborted`, they are never sent. @param ids absent: all */
+export function leaveGate(scope: Scope, rule: string, ids?: readonly string[], isAborted = false): void {
+  for (const delivery of atGate(scope.tx, rule)) {
+    if (ids?.includes(delivery.id) === false) continue
+    const { gate: _, ...faults } = delivery.faults as NonNullable<Delivery['faults']> // else at no gate
+    const free = { ...delivery, faults }
+    const status = deliveryLifecycle.move('waiting', 'drop')
+    put(scope, isAborted ? { ...free, status } : released(scope, free))
+  }
+}
+
+function enterGate(scope: Scope, { id, faults }: Delivery): void {
+  if (!faults?.gate) return
+  const { rule, waiting, after } = faults.gate
+  if (atGate(scope.tx).length > MAX_AT_GATES) leaveGate(scope, rule, [id])
+  else if (waiting !== undefined && atGate(scope.tx, rule).length >= waiting) leaveGate(scope, rule)
+  else if (after !== undefined) openAfter(scope, rule, after)
+}
+
+/** Schedules the release of what waits at a gate, unless that is scheduled already. @param after virtual duration */
+export function openAfter(scope: Scope, rule: string, after: string): void {
+  const ref = `faults/${rule}`
+  if (scope.tx.get(SCHEDULE, eventId(GATE_RELEASE, ref)) !== undefined) return
+  const description = `The gate ${rule} releases what waits at it.`
+  const due = scope.now + (parseDuration(after) ?? 0)
+  scope.schedule({ due, kind: GATE_RELEASE, ref, urgency: 'work', description })
 }
 
 function removeOldest(tx: Transaction): void {
@@ -268,6 +312,11 @@ const wake: EventHandler['handle'] = (scope, { ref }) => {
 export const deliveryEvents: readonly EventHandler[] = [
   { kind: RETRY, description: 'A webhook whose last attempt failed is sent again.', handle: wake },
   { kind: RELEASE, description: 'A webhook that a fault has held back is sent.', handle: wake },
+  {
+    kind: GATE_RELEASE,
+    description: 'A gate releases the requests or webhooks that wait at it.',
+    handle: (scope, { ref }) => leaveGate(scope, idOf(ref)),
+  },
 ]
 
 function ended(attempts: readonly Attempt[], outcome: Omit<Attempt, 'attempt' | 'at'>) {

@@ -16,6 +16,8 @@ export function placed(scope: Scope, delivery: Delivery): Delivery {
   const { status, faults } = delivery
   if (faults === null) return delivery
   if (faults.drop) return { ...delivery, status: deliveryLifecycle.move(status, 'drop') }
+  if (faults.gate !== undefined)
+    return { ...unordered(delivery), status: deliveryLifecycle.move(status, 'wait') }
   if (faults.order === undefined) return waiting(scope, delivery, scope.now)
   const held = scope.tx.in(deliveries).find((each) => isHeld(each) && isSameSubscriber(each, delivery))
   return held === undefined

@@ -27,6 +27,7 @@ export const deliveryLifecycle = lifecycle([
   { from: 'sending', on: 'fail', to: 'failed', because: 'U060' },
   { from: 'sending', on: 'repeat', to: 'pending', because: 'U060' },
   { from: 'waiting', on: 'repeat', to: 'pending', because: 'U060' },
+  { from: 'waiting', on: 'drop', to: 'dropped', because: 'U060' },
   { from: 'delivered', on: 'repeat', to: 'pending', because: 'U060' },
   { from: 'failed', on: 'repeat', to: 'pending', because: 'U060' },
   { from: 'dropped', on: 'repeat', to: 'pending', because: 'U060' },
@@ -208,6 +209,14 @@ const faultsRecord = () =>
     sign: z.enum(['wrong', 'missing', 'old']).optional(),
     /** The first attempts for which `sign` counts. */
     sign_attempts: z.int().min(1).optional(),
+    /** The rule whose gate holds it before its first attempt, and when the gate opens by itself. */
+    gate: z
+      .strictObject({
+        rule: z.string(),
+        waiting: z.int().min(1).exactOptional(),
+        after: durationUpTo(MAX_DELAY).exactOptional(),
+      })
+      .optional(),
     /** JSON Merge Patches for the body, applied in order. */
     body: z.array(json()).readonly().optional(),
   })
@@ -285,7 +294,9 @@ function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iter
     const message = `must not be empty: without a fault no delivery is ${status} before its first attempt`
     yield { path, message }
   }
-  const wanted = status === 'waiting' ? 'set' : 'null'
-  if ((status === 'waiting') !== (retry_at !== null))
-    yield { path: ['retry_at'], message: `must be ${wanted} while ${status}` }
+  // A gate opens at no instant of the delivery's own.
+  const isTimed = status === 'waiting' && faults?.gate === undefined
+  const place = status === 'waiting' && !isTimed ? 'waiting at a gate' : status
+  if (isTimed !== (retry_at !== null))
+    yield { path: ['retry_at'], message: `must be ${isTimed ? 'set' : 'null'} while ${place}` }
 }

@@ -14,11 +14,16 @@ import { copy } from '../toasts.ts'
 import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Rule = Output<'GET /faults'>['data'][number]
+type Gate = Output<'GET /gates'>['data'][number]
 type PresetRow = Output<'GET /fault-presets'>['data'][number]
 
 async function load() {
-  const [rules, presets] = await Promise.all([ask('GET /faults'), ask('GET /fault-presets')])
-  return { rules: rules.data, presets: presets.data }
+  const [rules, presets, gates] = await Promise.all([
+    ask('GET /faults'),
+    ask('GET /fault-presets'),
+    ask('GET /gates'),
+  ])
+  return { rules: rules.data, presets: presets.data, gates: gates.data }
 }
 
 /** The match of a rule in words. */
@@ -45,10 +50,10 @@ function State({ rule }: { rule: Rule }) {
 }
 
 export default function Faults() {
-  const { data, notice } = useLive(load, ['request', 'scenario'])
+  const { data, notice } = useLive(load, ['request', 'scenario', 'gate', 'transition'])
   const { path, query } = here.value
   if (data === undefined) return notice
-  const { rules, presets } = data
+  const { rules, presets, gates } = data
   const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
   const families = [...new Set(shown.map(({ family }) => family))].map(
     (family) => [family, shown.filter((each) => each.family === family)] as const,
@@ -76,6 +81,9 @@ export default function Faults() {
         <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">
           {notice}
           <Rules rules={rules} />
+          {gates.map((gate) => (
+            <GateCard key={`${gate.id} ${gate.at}`} gate={gate} />
+          ))}
           <LatencyCard rules={rules} />
           {families.map(([family, members]) => (
             <Card key={family} title={humanName(family)} hint={countOf(members.length, 'preset')}>
@@ -144,6 +152,33 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
                 },
               ]}
             />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+/** A gate, with a button for everything that waits at it. */
+function GateCard({ gate: { id, at, held } }: { gate: Gate }) {
+  const release = (requests?: string[]) =>
+    void act(() => ask('POST /gates/{id}/release', { params: { id }, body: { requests } }))
+  return (
+    <Card
+      title={`Waiting at ${id}`}
+      hint={`${at}, ${countOf(held.length, 'request')}`}
+      actions={held.length > 1 && <Button text="Release all" onClick={() => release()} />}
+    >
+      <ul class="rows rules">
+        {held.map((each) => (
+          <li key={each.id}>
+            <span class="grow">
+              <code>{each.name}</code>
+              <span class="hint">
+                {each.id}, since {each.since}
+              </span>
+            </span>
+            <Button text="Release" onClick={() => release([each.id])} />
           </li>
         ))}
       </ul>

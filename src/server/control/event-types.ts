@@ -7,6 +7,7 @@ export const EVENT_TYPES = [
   'clock',
   'schedule',
   'scenario',
+  'gate',
   'sandbox',
 ] as const
 

@@ -123,6 +123,16 @@ const keys: readonly Preset[] = [
   ),
 ]
 
+/** A barrier for requests. */
+const gates: readonly Preset[] = [
+  inFamily('order')(
+    'gate',
+    'A request waits before its handler until a test releases it.',
+    [{ gate: { at: 'before-handler' } }],
+    { then: 'continue' },
+  ),
+]
+
 /** Every preset, in the order of lists: the reference, the control interface, the command line and the header use this list. */
 export const presets: readonly Preset[] = [
   ...rateLimits,
@@ -134,4 +144,5 @@ export const presets: readonly Preset[] = [
   ...batches,
   ...webhooks,
   ...keys,
+  ...gates,
 ]

@@ -64,8 +64,8 @@ const PAIRS = [
 /** A gateway error although the request took effect: only a problem where that changes something. */
 const AFTER_EFFECT = 'ambiguous-gateway-5xx'
 
-/** Presets about webhooks need a receiver, and a batch that never ends says nothing about its client. */
-const LEFT_OUT = ['batch-stuck', 'webhook-before-create-response']
+/** Presets about webhooks need a receiver, a gate needs a test, and a batch that never ends says nothing about its client. */
+const LEFT_OUT = ['batch-stuck', 'gate', 'webhook-before-create-response']
 
 /** The case in which the body of a create is a stream, which cannot be sent twice without care. */
 const STREAMED = 'create-without-key/server-error'

@@ -39,7 +39,8 @@ type Met = ReturnType<typeof metIn>
 /** Every single fault that can apply: first the dangerous ones, then the others that end, then those without an end. */
 export function singles(service: Service, met: Met): FaultPlan[] {
   const all = [...service.operations.values()]
-  const presets = [...service.presets.values()]
+  // Nothing releases a gate.
+  const presets = [...service.presets.values()].filter(({ name }) => name !== 'gate')
   const plans = (some: readonly Preset[], isLasting: boolean) =>
     some.flatMap((preset) => operationsFor(preset, all, met).map((each) => planOf(preset, each, isLasting)))
   const ending = plans(presets, false)

@@ -177,18 +177,25 @@ class Replay {
 
   async #send({ request, output }: Extract<RecordedInput, { request: unknown }>): Promise<void> {
     const { socket, record } = await this.#connect(request.connection)
-    const { log } = this.sandbox
+    const { log, faults } = this.sandbox
+    const { gates } = faults
     record.requests = request.before
     const before = log.size + log.dropped
+    // A request that waited at a gate has an earlier number than those that were handled meanwhile.
+    const { requests } = log
+    if (request.number !== undefined) log.requests = request.number - 1
     socket.write(bytesOf(request))
     for (let idle = 0; !this.#isClosed; idle++) {
       await nextTurn()
       const isLogged = log.size + log.dropped > before
-      if (isLogged && (output === undefined || log.entries().at(-1)?.evidence?.end !== null)) return
+      if (isLogged && (output === undefined || log.entries().at(-1)?.evidence?.end !== null)) break
       if (idle % IDLE_TURNS < IDLE_TURNS - 1) continue
       if (output?.sent?.end === 'left') socket.destroy()
+      else if (gates.size > 0 && output?.sent?.end === 'cut') gates.abort(gates.held())
+      else if (gates.size > 0) gates.release(gates.held())
       else if (this.#time.endWait()) idle = 0
     }
+    log.requests = Math.max(log.requests, requests)
   }
 
   async #call({ control, output }: Extract<RecordedInput, { control: unknown }>): Promise<void> {

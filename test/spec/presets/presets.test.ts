@@ -8,7 +8,7 @@ import { lineCases } from './line-cases.ts'
 import type { PresetCase } from './preset-case.ts'
 import { retryCases } from './retry-cases.ts'
 import { setup } from './setup.ts'
-import { batchCases, keyCases, listCases } from './state-cases.ts'
+import { batchCases, gateCases, keyCases, listCases } from './state-cases.ts'
 import { webhookCases } from './webhook-cases.ts'
 
 const cases: readonly PresetCase[] = [
@@ -21,6 +21,7 @@ const cases: readonly PresetCase[] = [
   ...batchCases,
   ...webhookCases,
   ...keyCases,
+  ...gateCases,
 ]
 
 const CLIENTS = { fetch: viaFetch, 'node:http': viaHttp() }

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../src/core/time/real.ts'
 import { aBatch } from '../../support/batches.ts'
 import { type PresetCase, USERS } from './preset-case.ts'
 import type { Subject } from './setup.ts'
@@ -211,6 +212,20 @@ export const batchCases: readonly PresetCase[] = [
       return { status, detail: error.detail }
     },
     { status: 'failed', detail: 'Two items refer to files that cannot be read.' },
+  ),
+]
+
+export const gateCases: readonly PresetCase[] = [
+  stateCase(
+    'gate',
+    async ({ call, sandbox: { log, faults } }) => {
+      const view = call('GET', USERS)
+      while (faults.gates.size === 0) await nextTurn()
+      const logged = log.size
+      faults.gates.release(faults.gates.held())
+      return [logged, (await view).status]
+    },
+    [0, 200],
   ),
 ]
 

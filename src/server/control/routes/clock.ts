@@ -41,7 +41,7 @@ const clockView = () =>
     /** Virtual milliseconds that `now` lags, because due events have not run yet; 0 when the clock keeps up. */
     lag_ms: z.number(),
     next: futureEvent().nullable(),
-    /** Connections that a fault holds open until the client leaves. */
+    /** Connections that a fault holds open, until the client leaves or a gate is released. */
     held: z.number(),
     /** Why nothing progresses, and the fix; null while time passes, or while no work is pending. */
     frozen: z.string().nullable(),
@@ -195,7 +195,7 @@ function clockOf(sandbox: Sandbox): ClockView {
     skip_on_poll: sandbox.clock.skipsOnPoll,
     lag_ms: lagOf(sandbox),
     next: next === undefined ? null : eventOf(next),
-    held: sandbox.faults.held,
+    held: sandbox.faults.held + sandbox.faults.gates.size,
     frozen: frozenNote(sandbox),
   }
 }

@@ -70,6 +70,8 @@ const sandboxEvent = () =>
       'scenario',
       z.strictObject({ at: timestamp(), active: z.string().nullable(), generation: z.int().nullable() }),
     ),
+    /** A request has arrived at a gate, or has gone on; `held`: the number of requests that wait. */
+    event('gate', z.strictObject({ at: timestamp(), held: z.int() })),
     /** The whole state was replaced. */
     event('sandbox', sandboxMark()),
     event(
@@ -121,6 +123,8 @@ const sources: Readonly<Record<EventType, (sandbox: Sandbox, tell: Hear) => () =
   },
   scenario: (sandbox: Sandbox, tell: Hear) =>
     onRow(sandbox, SCENARIO, (row, at) => tell(scenarioOf(at, row as ScenarioRow | undefined))),
+  gate: ({ clock, faults: { gates } }: Sandbox, tell: Hear) =>
+    gates.onChange(() => tell({ at: formatInstant(clock.now), held: gates.size })),
   sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.listeners.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 

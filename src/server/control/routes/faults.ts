@@ -130,7 +130,6 @@ export const faultRoutes = (service: Service) =>
         change(sandbox, (scope) => {
           for (const { id } of data) disarm(scope, id)
         })
-        sandbox.faults.release()
         return { body: { removed: data.map(({ id }) => id), never_fired: neverFired(data) } }
       },
     }),

@@ -9,6 +9,7 @@ import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
 import { explainRoutes } from './explain.ts'
 import { faultRoutes } from './faults.ts'
+import { gateRoutes } from './gates.ts'
 import { interventionRoutes } from './interventions.ts'
 import { limitRoutes } from './limits.ts'
 import { recordingRoutes } from './recording.ts'
@@ -43,6 +44,7 @@ const ownRoutes = (service: Service) =>
     ...scenarioRoutes,
     ...endpointRoutes,
     ...faultRoutes(service),
+    ...gateRoutes,
     ...assumptionRoutes,
     ...referenceRoutes,
   ] as const

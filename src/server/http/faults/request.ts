@@ -34,6 +34,7 @@ export function requestFaults(
   sandbox: Sandbox,
   waits: Waits,
 ) {
+  const { replacements } = sandbox.listeners
   return { arm, receive, send }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
@@ -51,7 +52,7 @@ export function requestFaults(
     const body = isFaulted(early) ? await readUnder(early, readBody) : await readBody(() => true)
     if (body === undefined) return undefined
     const call = decideOn({ ...early, body }, 'call')
-    return isFaulted(call) && !(await reachesHandler(call)) ? undefined : call
+    return isFaulted(call) ? reachesHandler(call) : call
   }
 
   /** Sends the response under its faults; calls `write` when it has none. @param extra headers of the connection */
@@ -111,7 +112,7 @@ export function requestFaults(
     return timeout
   }
 
-  async function reachesHandler(call: FaultedCall): Promise<boolean> {
+  async function reachesHandler(call: FaultedCall): Promise<Call | undefined> {
     const { actions } = call.hooks.report
     const { before_handler_ms } = paceOf(actions)
     if (before_handler_ms !== undefined) {
@@ -120,12 +121,23 @@ export function requestFaults(
       timeout.end()
       if (!goesOn) {
         log(call, 'before-handler', lost(timeout))
-        return false
+        return undefined
+      }
+    }
+    const { call: next, way } = call.hooks.passage(call) ?? { call }
+    if (way !== undefined) {
+      const timeout = timeoutOf(call, undefined, [way.aborted])
+      const goesOn = await timeout.until(way.passed)
+      timeout.end()
+      way.leave(timeout.over === 'released')
+      if (!goesOn) {
+        log(next, 'before-handler', lost(timeout))
+        return undefined
       }
     }
     const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
-    if (stop !== undefined) await stopHere(stop, call)
-    return stop === undefined
+    if (stop === undefined) return next
+    return stopHere(stop, next)
   }
 
   async function stopHere({ at, how }: Stop, call: FaultedCall): Promise<undefined> {
@@ -143,10 +155,11 @@ export function requestFaults(
   function timeoutOf(
     { hooks: { report } }: FaultedCall,
     limit = paceOf(report.actions).max_ms,
+    more: readonly AbortSignal[] = [],
   ): ExchangeTimeout {
     const releases = sandbox.faults.releasesOf(report)
     const { closing, later } = waits
-    return new ExchangeTimeout(req.socket, [...releases, closing], limit, later)
+    return new ExchangeTimeout(req.socket, [...releases, ...more, closing], limit, later)
   }
 
   function noteEnded(end: Sent['end']): void {
@@ -161,6 +174,8 @@ export function requestFaults(
 
   function log(call: FaultedCall, stage: string, end: Sent['end']): void {
     noteEnded(end)
+    // The log is that of another state, to which the request never belonged.
+    if (sandbox.listeners.replacements !== replacements) return
     call.hooks.report.sent = { stage, bytes: 0, end }
     cutOff(sandbox, call, stage === 'before-handler')
   }
