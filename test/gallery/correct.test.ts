@@ -2,7 +2,7 @@ import { startEmulator } from 'agent-workspace-emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsIn } from './conduct.ts'
 import { CallError, CorrectClient } from './correct.ts'
-import { plannedRuns, runCorrectly, WebhookReceiver } from './correct-run.ts'
+import { HELD, plannedRuns, runCorrectly, WebhookReceiver } from './correct-run.ts'
 import { aGalleryBatch, START, serviceOf } from './situation.ts'
 import { VirtualTime } from './virtual-time.ts'
 
@@ -57,10 +57,10 @@ const REASONS = [
 /** Presets that have a test of their own, which checks the findings, too. */
 const OWN = [...IMPOSSIBLE, ...UNREADABLE, ...OF_BATCHES, ...OF_LISTS, ...REASONS.map(([preset]) => preset)]
 
-test('the plan of the long runs has every preset at least ten times', async () => {
+test('the plan of the long runs has every preset at least ten times, except a gate', async () => {
   const presets = (await emulator.defaultSandbox.faults.presets()).map(({ name }) => name)
   const plan = plannedRuns(presets, 1000)
-  for (const name of presets)
+  for (const name of presets.filter((each) => each !== HELD))
     expect(plan.filter(({ preset }) => preset === name).length, name).toBeGreaterThanOrEqual(10)
   expect(new Set(plan.map(({ seed }) => seed)).size).toBe(1000)
 })

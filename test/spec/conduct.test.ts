@@ -47,6 +47,25 @@ test('a client that waits causes no finding', async () => {
   expect(await conduct(emulator)).toMatchObject({ data: [], judged: { calls: 1, requests: 2 } })
 })
 
+test('the time in which a test holds a request at a gate is no wait of its client', async () => {
+  const emulator = await testEmulator()
+  const { gates } = emulator.sandbox.faults
+  await emulator.control('POST', '/faults', { preset: 'gate', do: [{ gate: { at: 'after-handler' } }] })
+  await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 1 })
+  const refused = emulator.get('/data-views')
+  await emulator.control('POST', '/gates/gate/wait')
+  // The client waits 1 of the 2 seconds that it was told to, whatever happened while it had no response.
+  emulator.advance('1h')
+  gates.release(gates.held())
+  expect((await refused).status).toBe(503)
+  await emulator.control('DELETE', '/faults/gate')
+  emulator.advance('1s')
+  await emulator.get('/data-views')
+  expect((await conduct(emulator)).data).toMatchObject([
+    { code: 'wait.too-short', evidence: { promised_ms: 2000, waited_ms: 1000, clock: 'virtual' } },
+  ])
+})
+
 test('an unknown code in except is refused, and the nearest one is named', async () => {
   const emulator = await testEmulator()
   const { status, body } = await emulator.control('GET', '/conduct?except=wait.too-shrt')

@@ -14,6 +14,7 @@ const STAYING = [
   'slow-drip',
   'slow',
   'offline',
+  'gate',
 ]
 
 /** Incidents that are more than one response. */
