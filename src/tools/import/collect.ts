@@ -30,7 +30,7 @@ export interface Found extends Received {
 /** What the entries of HAR files contain. */
 export class Collected {
   readonly found = new Map<string, Found>()
-  /** The number of exchanges with objects, by kind or collection of the user. */
+  /** The number of exchanges with objects, by collection. */
   readonly exchanges = new Map<string, number>()
   /** What was left out, and how often. */
   readonly leftOut: Record<string, number> = {}
@@ -114,9 +114,9 @@ export class Collected {
     const key = `${kind?.name ?? `own ${each.own}`}/${named}`
     const known = this.found.get(key)
     // An object inside another one may be a part of its record.
-    if (known !== undefined && (known.at > each.at || isInner)) return kind?.name ?? each.own
+    if (known !== undefined && (known.at > each.at || isInner)) return kind?.collection ?? each.own
     this.found.set(key, { ...each, kind: kind?.name, sent: each.sent ?? known?.sent })
-    return kind?.name ?? each.own
+    return kind?.collection ?? each.own
   }
 
   #remove(operation: string | undefined, params: Received['params'], path: string, own: string): string {
