@@ -14,7 +14,7 @@ const KINDS: readonly (readonly [first: RegExp, problem: string])[] = [
 export class UnreadableText extends Error {}
 
 /** Bytes of the largest file that is read: a string of Node has at most 512 MiB, and its JSON takes several times as much memory. */
-const MAX_FILE = 268_435_456
+export const MAX_FILE = 268_435_456
 
 /** The bytes of a file that a user can give, and the errors of `readFileSync`. @param fail throws the error of the caller */
 export function fileBytes(file: string, fail: (problem: string) => never): Buffer {

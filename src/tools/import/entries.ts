@@ -1,10 +1,13 @@
-import { decodedText, fileBytes } from '../../adapters/text.ts'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { decodedText, MAX_FILE } from '../../adapters/text.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
 import { type HarEntry, readEntry } from '../traffic/har.ts'
 
 /** The depth of the items of `log.entries`: below the document, `log` and the list. */
 const DEPTH = 4
+
+const CHUNK = 1_048_576
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPENING, CLOSING] = ['{['.split(''), '}]'.split('')].map((all) =>
@@ -19,24 +22,29 @@ export function* harEntries(
   file: string,
   leaveOut: (reason: string) => void = () => {},
 ): Iterable<HarEntry | undefined> {
-  const bytes = bytesOf(file)
-  let [depth, start, isText] = [0, 0, false]
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number // at is in range
-    if (isText) {
-      if (byte === BACKSLASH) at += 1
-      else if (byte === QUOTE) isText = false
-    } else if (byte === QUOTE) isText = true
-    else if (OPENING?.includes(byte)) {
-      depth += 1
-      if (depth === DEPTH) start = at
-    } else if (CLOSING?.includes(byte)) {
-      depth -= 1
-      if (depth !== DEPTH - 1) continue
-      const raw = parsed(bytes.toString('utf8', start, at + 1))
-      if (raw === undefined) leaveOut('no JSON')
-      else if ('request' in raw) yield readEntry(raw)
+  let entry: Buffer[] = []
+  let [depth, isText, isEscaped] = [0, false, false]
+  for (const chunk of chunksOf(file)) {
+    let start = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number // at is in range
+      if (isText) {
+        if (byte === QUOTE && !isEscaped) isText = false
+        isEscaped = byte === BACKSLASH && !isEscaped
+      } else if (byte === QUOTE) isText = true
+      else if (OPENING?.includes(byte)) {
+        depth += 1
+        if (depth === DEPTH) start = at
+      } else if (CLOSING?.includes(byte)) {
+        depth -= 1
+        if (depth !== DEPTH - 1) continue
+        const raw = parsed(Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString())
+        entry = []
+        if (raw === undefined) leaveOut('no JSON')
+        else if ('request' in raw) yield readEntry(raw)
+      }
     }
+    if (depth >= DEPTH) entry.push(chunk.subarray(start))
   }
   if (depth > 0) leaveOut('the file ends too early')
 }
@@ -49,19 +57,29 @@ function parsed(text: string): object | undefined {
   }
 }
 
-function bytesOf(file: string): Buffer {
+function* chunksOf(file: string): Iterable<Buffer> {
   const fail = (problem: string): never => {
     throw new CommandFailed(`${file}: ${problem}.`)
   }
+  let handle: number | undefined
   try {
-    const bytes = fileBytes(file, (problem) =>
-      fail(`${problem}, or keep only the requests to the service with jq`),
-    )
-    // The first characters tell what the bytes are; a text of all of them would take too much memory.
-    decodedText(bytes.subarray(0, 4), fail)
-    return bytes
+    handle = openSync(file, 'r')
+    const { size } = fstatSync(handle)
+    if (size > MAX_FILE)
+      fail(
+        `has ${size} bytes, more than the ${MAX_FILE} that are read; keep the requests to the service only: jq '.log.entries |= map(select(.request.url | contains("/v1/")))'`,
+      )
+    for (let at = 0; at < size; at += CHUNK) {
+      const chunk = Buffer.alloc(Math.min(CHUNK, size - at))
+      readSync(handle, chunk)
+      // The first characters tell what the bytes are.
+      if (at === 0) decodedText(chunk.subarray(0, 4), fail)
+      yield chunk
+    }
   } catch (error) {
     if (error instanceof CommandFailed) throw error
-    return fail(`cannot be read (${codeOf(error)}); give the path of a HAR file`)
+    fail(`cannot be read (${codeOf(error)}); give the path of a HAR file`)
+  } finally {
+    if (handle !== undefined) closeSync(handle)
   }
 }
