@@ -24,15 +24,10 @@ export function fileBytes(file: string, fail: (problem: string) => never): Buffe
     : readFileSync(file)
 }
 
-/** Why bytes that begin like these are no UTF-8 text; undefined when they may be. */
-export function unreadableKind(bytes: Buffer): string | undefined {
-  const first = bytes.toString('hex', 0, 8)
-  return KINDS.find(([expression]) => expression.test(first))?.[1]
-}
-
 /** The text of bytes that a user can give, without a byte order mark. @param fail throws the error of the caller */
 export function decodedText(bytes: Buffer, fail: (problem: string) => never): string {
-  const problem = unreadableKind(bytes)
+  const first = bytes.toString('hex', 0, 8)
+  const problem = KINDS.find(([expression]) => expression.test(first))?.[1]
   if (problem !== undefined) return fail(problem)
   const text = bytes.toString().replace(/^\uFEFF/, '')
   if (isUtf8(bytes)) return text

@@ -29,49 +29,45 @@ export interface Imported {
 
 /** Names of the real service for what records name in one way; see `names.cloud_a` and `names.trigger_sources`. */
 export class GivenNames {
-  readonly #clouds: (string | undefined)[]
-  readonly #sources: string[] = []
+  /** The names of the service, in the order of ours. */
+  readonly #given: Readonly<Record<'cloud' | 'source', Json[]>>
 
   /** @param settings those that the traffic shows */
   constructor(settings: JsonObject) {
-    this.#clouds = [settings[cloudB.key], settings[cloudA.key]].map((name) =>
-      typeof name === 'string' ? name : undefined,
-    )
+    const clouds = [cloudB, cloudA].map(({ key }) => settings[key] ?? null)
+    this.#given = { cloud: clouds, source: providers.map(() => null) }
   }
 
-  cloud(name: Json | undefined): Json {
-    if (typeof name !== 'string' || name === 'cloud_a' || name === 'cloud_b') return name ?? null
-    const known = this.#clouds.indexOf(name)
-    const place = known < 0 ? this.#clouds.indexOf(undefined) : known
-    if (place < 0) return name
-    this.#clouds[place] = name
-    return place === 0 ? 'cloud_b' : 'cloud_a'
-  }
-
-  source(name: Json | undefined): Json {
-    if (typeof name !== 'string' || providers.some((each) => each === name)) return name ?? null
-    if (!this.#sources.includes(name)) this.#sources.push(name)
-    return providers[this.#sources.indexOf(name)] ?? name
+  /** Our name: a new one of the service gets the first that is left. */
+  ours(what: 'cloud' | 'source', name: Json = null): Json {
+    const [given, ours] = [this.#given[what], what === 'cloud' ? CLOUDS : providers]
+    if (name === null || ours.some((each) => each === name)) return name
+    const known = given.indexOf(name)
+    const place = known < 0 ? given.indexOf(null) : known
+    if (place >= 0) given[place] = name
+    return ours[place] ?? name
   }
 
   /** The settings with these names. */
   get settings(): JsonObject {
-    const [second, first] = this.#clouds
-    const sources = providers.map((each, n) => this.#sources[n] ?? each)
-    return {
-      ...(first !== undefined && { [cloudA.key]: first }),
-      ...(second !== undefined && { [cloudB.key]: second }),
-      ...(this.#sources.length > 0 && { [triggerSources.key]: sources }),
+    const { cloud, source } = this.#given
+    const sources = providers.map((each, n) => source[n] ?? each)
+    const all = {
+      [cloudB.key]: cloud[0] ?? null,
+      [cloudA.key]: cloud[1] ?? null,
+      [triggerSources.key]: source[0] ? sources : null,
     }
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))
   }
 }
+
+const CLOUDS = ['cloud_b', 'cloud_a']
 
 /** A record, and the collection that it is for. */
 export type RecordDraft = readonly [collection: string, record: JsonObject]
 
 /** How the objects of one kind become records. The first kind that an object is of counts. */
-interface Kind {
-  readonly name: string
+export interface Kind {
   /** The collection of its records, or of the record that it is a part of. */
   readonly collection: string
   readonly is: (received: Received) => boolean
@@ -80,8 +76,6 @@ interface Kind {
   readonly drafts: (received: Received, shared: Imported) => readonly RecordDraft[]
   /** The id of the object that it is a part of. */
   readonly parentOf?: (received: Received) => string
-  /** The operation that removes one, and the key in its path. */
-  readonly removed?: readonly [operation: string, keyOf: (params: Received['params']) => unknown]
 }
 
 const named =
@@ -112,31 +106,21 @@ const MESSAGES = /^conversation/
 /** The kinds of objects that responses of the service show. */
 export const RECEIVED_KINDS: readonly Kind[] = [
   {
-    name: 'page',
     collection: 'pages',
     is: named('page'),
-    drafts: ({ shown }) => {
-      const { parent, ...page } = shown
-      return [['pages', parent === null ? page : shown]]
-    },
+    drafts: ({ shown }) => [['pages', shown]],
   },
   {
-    name: 'skill',
     collection: 'skills',
     is: named('skill'),
-    // The account is the organization, of which an import has one.
-    drafts: ({ shown }, { organization_id }) => [
-      ['skills', { ...shown, ...(typeof shown.account_id === 'string' && { account_id: organization_id }) }],
-    ],
+    drafts: ({ shown }) => [['skills', shown]],
   },
   {
-    name: 'mcp_server',
     collection: 'mcp_servers',
     is: named('mcp_server'),
     drafts: inTeamspace('mcp_servers'),
   },
   {
-    name: 'data_view',
     collection: 'data_views',
     is: named('data_view'),
     drafts: ({ shown }, { teamspace_id }) => {
@@ -148,7 +132,6 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     },
   },
   {
-    name: 'consumption_breakdown',
     collection: 'consumption_rows',
     is: named('consumption_breakdown'),
     // Rows have no id. The same row is the same text.
@@ -161,17 +144,14 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     ],
   },
   {
-    name: 'event_trigger',
     collection: 'event_triggers',
     is: named('event_trigger'),
     drafts: (received, shared) => {
-      const trigger_source = shared.names.source(received.shown.trigger_source)
+      const trigger_source = shared.names.ours('source', received.shown.trigger_source)
       return ofAgent('event_triggers')({ ...received, shown: { ...received.shown, trigger_source } })
     },
-    removed: ['event-triggers.delete', ({ trigger_id }) => trigger_id],
   },
   {
-    name: 'batch_prediction.result',
     collection: 'batch_predictions',
     is: named('batch_prediction.result'),
     keyOf: ({ shown }) => `${shown.batch_id}/${shown.custom_id}`,
@@ -179,26 +159,22 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     drafts: () => [],
   },
   {
-    name: 'batch_prediction',
     collection: 'batch_predictions',
     is: named('batch_prediction'),
     drafts: batchDrafts,
   },
   {
-    name: 'teamspace',
     collection: 'teamspaces',
     is: ofOperations('teamspaces.'),
     drafts: ({ shown }, { organization_id, names }) => {
-      const cloud_provider = names.cloud(shown.cloud_provider)
+      const cloud_provider = names.ours('cloud', shown.cloud_provider)
       return [['teamspaces', { ...shown, cloud_provider, _emulator: { organization_id } }]]
     },
   },
   {
-    name: 'teamspace user',
     collection: 'users',
     is: ofOperations('teamspace-users.'),
     keyOf: ({ shown, params }) => `${params.teamspace_id}/${shown.id}`,
-    removed: ['teamspace-users.delete', ({ teamspace_id, user_id }) => `${teamspace_id}/${user_id}`],
     drafts: ({ shown, params: { teamspace_id = '' }, at }, { organization_id }) => {
       const { permissions, ...user } = shown
       const dates = { created_at: at }
@@ -211,7 +187,6 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     },
   },
   {
-    name: 'agent template',
     collection: 'agent_templates',
     is: ofOperations('agents.claim'),
     // It was claimed once, and can be claimed again.
@@ -220,15 +195,12 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     ],
   },
   {
-    name: 'automation',
     collection: 'automations',
     is: ofOperations('automations.'),
     drafts: ofAgent('automations'),
-    removed: ['automations.delete', ({ automation_id }) => automation_id],
   },
-  { name: 'agent', collection: 'agents', is: ofOperations('agents.list'), drafts: inTeamspace('agents') },
+  { collection: 'agents', is: ofOperations('agents.list'), drafts: inTeamspace('agents') },
   {
-    name: 'message',
     collection: 'messages',
     is: (received) => named('message')(received) && conversationOf(received) !== undefined,
     drafts: (received) => {
@@ -243,11 +215,9 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     },
   },
   {
-    name: 'conversation',
     collection: 'conversations',
     is: (received) => ofOperations('conversations.list')(received) || named('conversation')(received),
     drafts: inTeamspace('conversations'),
-    removed: ['conversations.delete', ({ conversation_id }) => conversation_id],
   },
 ]
 
@@ -266,29 +236,25 @@ export const WORDS: readonly string[] = [
 /** Fields with data of the client under names of its own. */
 export const FREE_FIELDS: readonly string[] = ['metadata', 'output', 'payload']
 
-/** A minimal record, for one that others refer to. */
-export const MINIMAL: Readonly<Record<string, (id: string, shared: Imported, at: string) => JsonObject>> = {
-  teamspaces: (id, { organization_id }, created_at) => ({
-    ...{ id, name: id, cloud_provider: 'cloud_b', access: 'closed', created_at },
-    _emulator: { organization_id },
-  }),
-  users: (id, { organization_id }, created_at) => ({
-    ...{ id, organization_id, first_name: 'User', last_name: id, created_at },
-    email: `user-${hash(0, id)}@imported.example`,
-  }),
-  agents: (id, { teamspace_id }) => ({ id, name: id, _emulator: { teamspace_id } }),
-  conversations: (id, { teamspace_id }) => ({ id, _emulator: { teamspace_id } }),
+/** A minimal record, for one that a field with this name refers to. */
+export const MINIMAL: Readonly<Record<string, (id: string, shared: Imported, at: string) => RecordDraft>> = {
+  teamspace_id: (id, { organization_id }, created_at) => [
+    'teamspaces',
+    {
+      ...{ id, name: id, cloud_provider: 'cloud_b', access: 'closed', created_at },
+      _emulator: { organization_id },
+    },
+  ],
+  user_id: minimalUser,
+  creator_id: minimalUser,
+  agent_id: (id, { teamspace_id }) => ['agents', { id, name: id, _emulator: { teamspace_id } }],
+  conversation_id: (id, { teamspace_id }) => ['conversations', { id, _emulator: { teamspace_id } }],
 }
 
-/** The fields that name a record of another collection: path of the field, and the collection. */
-export const REFERENCES: readonly (readonly [collection: string, field: string, target: string])[] = [
-  ['pages', '/teamspace_id', 'teamspaces'],
-  ['skills', '/creator_id', 'users'],
-  ['memberships', '/teamspace_id', 'teamspaces'],
-  ['event_triggers', '/_emulator/agent_id', 'agents'],
-  ['automations', '/_emulator/agent_id', 'agents'],
-  ['messages', '/_emulator/conversation_id', 'conversations'],
-]
+function minimalUser(id: string, { organization_id }: Imported, created_at: string): RecordDraft {
+  const email = `user-${hash(0, id)}@imported.example`
+  return ['users', { id, organization_id, first_name: 'User', last_name: id, email, created_at }]
+}
 
 /** The items of a batch in the order of submission, as far as requests and result lines show them. */
 function itemsOf(sent: unknown, lines: readonly JsonObject[], total: number): JsonObject[] {

@@ -76,7 +76,7 @@ test('a file with nothing to import is refused, with the reason and the way out'
   const utf16 = Buffer.from(`\uFEFF${harOf([entry(1)])}`, 'utf16le')
   expect((await imported(utf16)).message).toBe('/a.har: is UTF-16, not UTF-8 text; save it as UTF-8.')
   expect((await imported('{"collections": {}}')).message).toMatch(
-    /^\/a\.har: no HAR file: .* as HAR, with content\.$/,
+    /^\/a\.har: there is no entry in log\.entries .* as HAR, with content/,
   )
   const other = JSON.parse(harOf([entry(1)]).replace('api.workspace.test/v1', 'example.test'))
   expect((await imported(JSON.stringify(other))).message).toContain('give the base URL with --base')

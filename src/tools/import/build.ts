@@ -11,8 +11,6 @@ import {
   GivenNames,
   type Imported,
   MINIMAL,
-  RECEIVED_KINDS,
-  REFERENCES,
   type RecordDraft,
   WORDS,
 } from '../../service/imported.ts'
@@ -40,8 +38,6 @@ export interface ImportedRecords {
   readonly leftOut: Readonly<Record<string, number>>
   /** Settings with the names that the service has for clouds and providers. */
   readonly names: JsonObject
-  /** Which user and teamspace each key of `demo` has. */
-  readonly keys: readonly JsonObject[]
 }
 
 /** The records of what was collected: each fits its collection, and every record that it refers to exists. */
@@ -68,7 +64,7 @@ class Builder {
     const found = this.#withoutNames()
     const parts = new Map<string, Found[]>()
     for (const each of found) {
-      const parent = RECEIVED_KINDS.find(({ name }) => name === each.kind)?.parentOf?.(each)
+      const parent = each.kind?.parentOf?.(each)
       if (parent !== undefined) (parts.get(parent) ?? parts.set(parent, []).get(parent))?.push(each)
     }
     const accounts = found.map(({ shown }) => shown.account_id).find((id) => typeof id === 'string')
@@ -77,39 +73,38 @@ class Builder {
     this.#rows.set('organizations', new Map([[organization_id, organization]]))
     const homes = homesOf(found)
     const shared: Imported = {
-      ...{ organization_id, teamspace_id: homes.of('') },
+      ...{ organization_id, teamspace_id: homes('') },
       ...{ absolute: this.#options.absolute, names: new GivenNames(this.#options.suggested) },
       partsOf: (parent) => parts.get(parent) ?? [],
     }
     for (const each of found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))) {
-      const drafts =
-        each.kind === undefined
-          ? undefined
-          : this.#draftsOf(each, { ...shared, teamspace_id: homes.of(each.credential) })
-      if (drafts === undefined) this.#keepOwn(each)
-      else for (const [collection, record] of drafts) this.#put(collection, record)
+      const home = homes(each.credential)
+      const drafts = each.kind
+        ?.drafts(each, { ...shared, teamspace_id: home })
+        .map((draft) => this.#fitting(draft))
+      if (drafts?.every((draft) => draft !== undefined)) for (const draft of drafts) this.#put(...draft)
+      else this.#keepOwn(each)
     }
-    for (const home of homes.all) this.#fill('teamspaces', home, shared)
-    this.#fillReferences(shared)
-    const keys = this.#keys(shared)
-    this.#removeBroken()
-    const collections = Object.fromEntries(
-      [...this.#rows]
-        .filter(([name, rows]) => name !== 'organizations' && rows.size > 0)
-        .map(([name, rows]) => [name, [...rows.values()].map((row) => this.#placed(row))]),
-    )
-    const own = Object.fromEntries(
-      Object.entries(this.#own).map(([name, rows]) => [name, rows.map((row) => this.#placed(row))]),
-    )
-    const names = shared.names.settings
-    return { collections, own, organization, filled: this.#filled, leftOut: this.#leftOut, names, keys }
+    this.#addKeys(shared)
+    this.#settle(shared)
+    const placed = (lists: Iterable<readonly [string, Iterable<JsonObject>]>) =>
+      Object.fromEntries(
+        [...lists].map(([name, rows]) => [name, Array.from(rows, (row) => this.#placed(row))]),
+      )
+    this.#rows.delete('organizations')
+    const filled = [...this.#rows].filter(([, rows]) => rows.size > 0)
+    return {
+      collections: placed(filled.map(([name, rows]) => [name, rows.values()])),
+      own: placed(Object.entries(this.#own)),
+      ...{ organization, filled: this.#filled, leftOut: this.#leftOut, names: shared.names.settings },
+    }
   }
 
   #withoutNames(): Found[] {
     const { found, secrets } = this.#collected
     const ids = new Set([...found.values()].map(({ shown }) => String(shown.id)))
     const { secret, keepNames } = this.#options
-    const kept = { words: WORDS, free: FREE_FIELDS, GivenNames, ids, all: keepNames }
+    const kept = { words: WORDS, free: FREE_FIELDS, ids, all: keepNames }
     const names = new Pseudonyms(secret, kept)
     const of = <T>(value: T) => names.inside(secrets.inside(value))
     // What was read is dropped one by one: the records of a large file are in memory once.
@@ -120,35 +115,22 @@ class Builder {
     })
   }
 
-  /** The records of an object; undefined when one does not fit its collection. */
-  #draftsOf(each: Found, shared: Imported): readonly RecordDraft[] | undefined {
-    const kind = RECEIVED_KINDS.find(({ name }) => name === each.kind)
-    const drafts: RecordDraft[] = []
-    for (const [name, record] of kind?.drafts(each, shared) ?? []) {
-      const fitting = this.#fitting(name, record)
-      if (fitting === undefined) return undefined
-      drafts.push([name, fitting])
-    }
-    return drafts
-  }
-
-  /** The record without fields that its collection does not know; undefined when it does not fit. */
-  #fitting(name: string, record: JsonObject): JsonObject | undefined {
+  /** The record without what its collection does not know, such as null for a field that it leaves out; undefined when it does not fit. */
+  #fitting([name, record]: RecordDraft): RecordDraft | undefined {
     const { service, settings } = this.#options
-    const collection = service.collections.get(name)
-    if (collection === undefined) return undefined
-    const { error } = collection.schema(settings).safeParse(record)
-    if (error === undefined) return record
-    const unknown = error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key].map(String)) : [],
-    )
-    const [first] = error.issues.filter(({ code }) => code !== 'unrecognized_keys')
-    if (first !== undefined || unknown.length === 0) {
-      this.#leaveOut(`${name} /${first?.path.join('/')} does not fit: kept as own`)
-      return undefined
+    const issues = service.collections.get(name)?.schema(settings).safeParse(record).error?.issues ?? []
+    const unknown: (readonly string[])[] = []
+    for (const issue of issues) {
+      const path = issue.path.map(String)
+      if (issue.code === 'unrecognized_keys') unknown.push(...issue.keys.map((key) => [...path, key]))
+      else if (path.length > 0 && valueAt(record, path) === null) unknown.push(path)
+      else {
+        this.#leaveOut(`${name} /${path.join('/')} does not fit: kept as own`)
+        return undefined
+      }
     }
     for (const path of unknown) this.#leaveOut(`field ${name} /${path.join('/')} is not in the contract`)
-    return unknown.reduce(without, record)
+    return unknown.length === 0 ? [name, record] : this.#fitting([name, unknown.reduce(without, record)])
   }
 
   #leaveOut(reason: string): void {
@@ -166,90 +148,69 @@ class Builder {
     this.#rows.set(collection, rows.set(String(record.id), record))
   }
 
-  /** Adds a minimal record, unless there is one with this id. */
-  #fill(collection: string, id: string, shared: Imported): void {
-    const minimal = MINIMAL[collection]
-    if (minimal === undefined || this.#rows.get(collection)?.has(id)) return
-    this.#put(collection, minimal(id, shared, this.#at))
-    this.#filled.push(`${collection}/${id}`)
-  }
-
-  #fillReferences(shared: Imported): void {
-    for (const [collection, field, target] of REFERENCES)
-      for (const row of this.#rows.get(collection)?.values() ?? []) {
-        const id = valueAt(row, field)
-        if (typeof id === 'string' && id !== '') this.#fill(target, id, shared)
-      }
-  }
-
-  /** The keys of `demo` for the imported teamspaces. */
-  #keys(shared: Imported): JsonObject[] {
-    const home = shared.teamspace_id
+  /** The keys of `demo`, for users of the imported teamspaces. */
+  #addKeys({ teamspace_id: home, organization_id }: Imported): void {
     const members = [...(this.#rows.get('memberships')?.values() ?? [])]
-    const inHome = members.filter(({ teamspace_id }) => teamspace_id === home)
-    const taken = new Set<Json | undefined>(inHome.map(({ user_id }) => user_id))
-    const user = (id: string) => {
-      this.#fill('users', id, shared)
-      return id
+    const isHome = (each: JsonObject) => each.teamspace_id === home
+    const taken = new Set<Json | undefined>()
+    const member = (
+      name: string,
+      teamspace_id: string,
+      role: string,
+      fits: (each: JsonObject) => boolean,
+    ) => {
+      let found = members.find((each) => fits(each) && !taken.has(each.user_id))
+      if (found === undefined) {
+        const id = `membership-imported-${name}`
+        found = { id, teamspace_id, user_id: `imported-${name}`, role, created_at: this.#at }
+        this.#put('memberships', found)
+        this.#filled.push(`memberships/${id}`)
+      }
+      taken.add(found.user_id)
+      return { user_id: found.user_id ?? null, teamspace_id: found.teamspace_id ?? null }
     }
-    const member = (teamspace_id: string, user_id: string, role: string) => {
-      const id = `membership-${teamspace_id}-${user_id}`
-      this.#put('memberships', { id, teamspace_id, user_id, role, created_at: this.#at })
-      this.#filled.push(`memberships/${id}`)
-      return user_id
-    }
-    const ownerOf = inHome.find(({ role }) => role === 'owner')
-    const owner = String(ownerOf?.user_id ?? member(home, user('imported-owner'), 'owner'))
-    const second = inHome.find(({ user_id }) => user_id !== owner)
-    const other = String(second?.user_id ?? member(home, user('imported-member'), 'member'))
-    const strangerOf = members.find((each) => each.teamspace_id !== home && !taken.has(each.user_id))
+    const owner = member('owner', home, 'owner', (each) => isHome(each) && each.role === 'owner')
+    const other = member('member', home, 'member', isHome)
+    for (const each of members.filter(isHome)) taken.add(each.user_id)
     const elsewhere = [...(this.#rows.get('teamspaces')?.keys() ?? [])].find((id) => id !== home)
-    const outside = String(strangerOf?.teamspace_id ?? elsewhere ?? 'imported-outside')
-    this.#fill('teamspaces', outside, shared)
-    const stranger = String(strangerOf?.user_id ?? member(outside, user('imported-outsider'), 'member'))
-    const common = { kind: 'user', organization_id: shared.organization_id }
+    const outsider = member('outsider', elsewhere ?? 'imported-outside', 'member', (each) => !isHome(each))
     const permissions = ['ep:skills:write', 'organization:edit']
-    const keys: JsonObject[] = [
-      {
-        ...{ id: 'key-owner', ...common, token: 'live_demo_owner', user_id: owner, teamspace_id: home },
-        ...{ account_admin: true, permissions },
-      },
-      { id: 'key-member', ...common, token: 'live_demo_member', user_id: other, teamspace_id: home },
-      {
-        id: 'key-outsider',
-        ...common,
-        token: 'live_demo_outsider',
-        user_id: stranger,
-        teamspace_id: outside,
-      },
-      { id: 'key-service', ...common, kind: 'service', token: 'service_demo', teamspace_id: home },
-    ]
-    for (const key of keys) this.#put('api_keys', key)
-    return keys
+    const keys: Record<string, JsonObject> = {
+      live_demo_owner: { ...owner, account_admin: true, permissions },
+      live_demo_member: other,
+      live_demo_outsider: outsider,
+      service_demo: { kind: 'service', teamspace_id: home },
+    }
+    for (const [token, key] of Object.entries(keys))
+      this.#put('api_keys', { id: `key-${token}`, kind: 'user', organization_id, token, ...key })
   }
 
-  /** Leaves out the records that break a rule between records. */
-  #removeBroken(): void {
+  /** Adds a minimal record for each that others refer to, and leaves out the records that break another rule. */
+  #settle(shared: Imported): void {
     const { service, settings } = this.#options
-    const store = new Store()
-    for (const [name, collection] of service.collections) {
-      const rows = [...(this.#rows.get(name)?.values() ?? [])]
-      store.load(
-        name,
-        rows.flatMap((row) => acceptRecord(collection, row, settings, '', new IssueList()) ?? []),
-      )
+    const tx = new Store().begin()
+    const insert = (name: string, record: JsonObject) => {
+      const collection = service.collections.get(name)
+      const row = collection && acceptRecord(collection, record, settings, '', new IssueList())
+      if (row !== undefined) tx.put(name, row)
     }
-    for (;;) {
-      const tx = store.begin()
-      const broken = [...brokenRecords(service, tx)]
-      if (broken.length === 0) return
-      for (const { table, row, issues } of broken) {
+    for (const [name, rows] of this.#rows) for (const row of rows.values()) insert(name, row)
+    const broken = () => [...brokenRecords(service, tx)]
+    for (let found = broken(); found.length > 0; found = broken())
+      for (const { table, row, issues } of found) {
+        for (const { pointer } of issues) {
+          const id = String(valueAt(row, pointer))
+          const minimal = MINIMAL[pointer.replace(/.*\//, '')]?.(id, shared, this.#at)
+          if (minimal === undefined || this.#rows.get(minimal[0])?.has(id)) continue
+          this.#put(...minimal)
+          insert(...minimal)
+          this.#filled.push(`${minimal[0]}/${id}`)
+        }
+        if (service.collections.get(table)?.check?.(row, tx).length === 0) continue
         tx.delete(table, row.id)
         this.#rows.get(table)?.delete(row.id)
         this.#leaveOut(`record of ${table}: ${issues[0]?.pointer} names no record`)
       }
-      store.commit(tx, this.#at)
-    }
   }
 
   #placed<T extends Json>(value: T, name?: string): T
@@ -282,6 +243,5 @@ function homesOf(found: readonly Found[]) {
     }
   }
   const most = (who: string) => [...(counts.get(who) ?? [])].sort((a, b) => b[1] - a[1])[0]?.[0]
-  const of = (credential: string) => most(credential) ?? most('') ?? 'imported-teamspace'
-  return { of, all: new Set(['', ...found.map(({ credential }) => credential)].map(of)) }
+  return (credential: string) => most(credential) ?? most('') ?? 'imported-teamspace'
 }

@@ -4,7 +4,7 @@ import { Placeholders } from '../../core/record/placeholders.ts'
 import { isDistinct, isSecretName, mapCredentials, UNLOGGED_HEADERS } from '../../core/redaction.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { RouteTable } from '../../server/route-table.ts'
-import { RECEIVED_KINDS, type Received } from '../../service/imported.ts'
+import { type Kind, RECEIVED_KINDS, type Received } from '../../service/imported.ts'
 import {
   bodyOf,
   byName,
@@ -19,8 +19,8 @@ import {
 
 /** An object that was received, in its newest state. */
 export interface Found extends Received {
-  /** Name of its kind; undefined for one of a collection of the user. */
-  readonly kind: string | undefined
+  /** Undefined for one of a collection of the user. */
+  readonly kind: Kind | undefined
   /** The collection of the user that it belongs to unless it fits one of the service. */
   readonly own: string
   /** Whose objects these are: the credential of the request. */
@@ -30,7 +30,7 @@ export interface Found extends Received {
 /** What the entries of HAR files contain. */
 export class Collected {
   readonly found = new Map<string, Found>()
-  /** The number of exchanges with objects, by kind or collection of the user. */
+  /** The number of exchanges with objects, by collection. */
   readonly exchanges = new Map<string, number>()
   /** What was left out, and how often. */
   readonly leftOut: Record<string, number> = {}
@@ -83,15 +83,16 @@ export class Collected {
     const params = match?.kind === 'route' ? match.params : place.params
     if (operation === undefined || operation.isUnanswered)
       this.unanswered.add(`${method} ${operation?.path ?? place.template}`)
-    if (method === 'DELETE') return this.#remove(operation?.name, params, path, place.own)
-    if (received.body === 'unknown') return whyNoBody(content)
-    if (received.value === undefined) return received.body === 'none' ? 'no body' : 'body is not JSON'
     const common = {
       ...{ operation: operation?.name, params, own: place.own },
       credential: byName(har.request.headers).authorization ?? '',
       at: formatInstant(Number.isNaN(end) ? this.newest : end),
       sent: operation?.name.endsWith('.create') ? sent : undefined,
     }
+    if (method === 'DELETE')
+      return this.#remove({ ...common, shown: { id: decodeURIComponent(path.replace(/.*\//, '')) } })
+    if (received.body === 'unknown') return whyNoBody(content)
+    if (received.value === undefined) return received.body === 'none' ? 'no body' : 'body is not JSON'
     const kinds = new Set<string>()
     for (const [shown, isInner] of objectsIn(received.value)) {
       const kind = this.#keep({ ...common, shown }, isInner)
@@ -104,25 +105,26 @@ export class Collected {
 
   #keep(each: Omit<Found, 'kind'>, isInner: boolean): string | undefined {
     const kind = RECEIVED_KINDS.find(({ is }) => is(each))
-    const { id } = each.shown
-    const named = kind?.keyOf?.(each) ?? (typeof id === 'number' ? String(id) : id)
+    const collection = kind?.collection ?? each.own
+    const named = kind?.keyOf?.(each) ?? each.shown.id
     if (typeof named !== 'string' && typeof named !== 'number') {
       if (!isInner) this.leaveOut('object without an id')
       return undefined
     }
     if (isInner && kind === undefined) return undefined
-    const key = `${kind?.name ?? `own ${each.own}`}/${named}`
+    const key = `${collection}/${named}`
     const known = this.found.get(key)
     // An object inside another one may be a part of its record.
-    if (known !== undefined && (known.at > each.at || isInner)) return kind?.name ?? each.own
-    this.found.set(key, { ...each, kind: kind?.name, sent: each.sent ?? known?.sent })
-    return kind?.name ?? each.own
+    if (known === undefined || (known.at <= each.at && !isInner))
+      this.found.set(key, { ...each, kind, sent: each.sent ?? known?.sent })
+    return collection
   }
 
-  #remove(operation: string | undefined, params: Received['params'], path: string, own: string): string {
-    const kind = RECEIVED_KINDS.find(({ removed }) => removed !== undefined && removed[0] === operation)
-    const key = kind?.removed?.[1](params) ?? decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
-    const isKnown = this.found.delete(`${kind?.name ?? `own ${own}`}/${key}`)
+  #remove(each: Omit<Found, 'kind'>): string {
+    const prefix = each.operation?.replace(/\..*/, '').replaceAll('-', '_')
+    const kind = RECEIVED_KINDS.find(({ is, collection }) => collection === prefix || is(each))
+    const key = kind?.keyOf?.(each) ?? each.shown.id
+    const isKnown = this.found.delete(`${kind?.collection ?? each.own}/${key}`)
     return isKnown ? 'record that was deleted' : 'deletion'
   }
 

@@ -1,95 +1,85 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { MAX_FILE, unreadableKind } from '../../adapters/text.ts'
+import { decodedText, MAX_FILE } from '../../adapters/text.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
-
-const CHUNK = 1_048_576
+import { type HarEntry, readEntry } from '../traffic/har.ts'
 
 /** The depth of the items of `log.entries`: below the document, `log` and the list. */
 const DEPTH = 4
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const [OPENING, CLOSING] = [new Set([0x7b, 0x5b]), new Set([0x7d, 0x5d])]
+const CHUNK = 1_048_576
 
-/** Why a part of the file is no entry. */
-export interface DamagedEntry {
-  readonly reason: string
-}
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+const [OPENING, CLOSING] = ['{['.split(''), '}]'.split('')].map((all) =>
+  all.map((each) => each.charCodeAt(0)),
+)
 
 /**
- * Reads the entries of a HAR file one after another, so that one entry at a time is in memory. What is after a damaged place
- * is read as far as possible. Throws `CommandFailed` for a file that cannot be read.
+ * Reads the entries of a HAR file one after another, so that the document is never in memory as a whole; undefined: no exchange.
+ * @param leaveOut gets the reason for each damaged place; what is after it is read. Throws `CommandFailed` for a file that cannot be read.
  */
-export function* harEntries(file: string): Iterable<unknown | DamagedEntry> {
+export function* harEntries(
+  file: string,
+  leaveOut: (reason: string) => void = () => {},
+): Iterable<HarEntry | undefined> {
   let entry: Buffer[] = []
-  let [depth, isText, isEscaped, isFirst] = [0, false, false, true]
+  let [depth, isText, isEscaped] = [0, false, false]
   for (const chunk of chunksOf(file)) {
-    if (isFirst && unreadableKind(chunk) !== undefined)
-      throw new CommandFailed(`${file}: ${unreadableKind(chunk)}.`)
-    isFirst = false
     let start = 0
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number // at is in range
       if (isText) {
-        if (isEscaped) isEscaped = false
-        else if (byte === BACKSLASH) isEscaped = true
-        else if (byte === QUOTE) isText = false
+        if (byte === QUOTE && !isEscaped) isText = false
+        isEscaped = byte === BACKSLASH && !isEscaped
       } else if (byte === QUOTE) isText = true
-      else if (OPENING.has(byte)) {
+      else if (OPENING?.includes(byte)) {
         depth += 1
         if (depth === DEPTH) start = at
-      } else if (CLOSING.has(byte)) {
+      } else if (CLOSING?.includes(byte)) {
         depth -= 1
         if (depth !== DEPTH - 1) continue
-        entry.push(chunk.subarray(start, at + 1))
-        yield parsed(Buffer.concat(entry).toString())
+        const raw = parsed(Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString())
         entry = []
+        if (raw === undefined) leaveOut('no JSON')
+        else if ('request' in raw) yield readEntry(raw)
       }
     }
-    // Copied, because the buffer of the chunk is filled again.
-    if (depth >= DEPTH) entry.push(Buffer.from(chunk.subarray(start)))
+    if (depth >= DEPTH) entry.push(chunk.subarray(start))
   }
-  if (depth > 0) yield { reason: 'the file ends too early' }
+  if (depth > 0) leaveOut('the file ends too early')
 }
 
-export function isDamaged(entry: unknown): entry is DamagedEntry {
-  return typeof entry === 'object' && entry !== null && 'reason' in entry
-}
-
-function parsed(text: string): unknown {
+function parsed(text: string): object | undefined {
   try {
     return JSON.parse(text)
   } catch {
-    return { reason: 'no JSON' }
+    return undefined
   }
 }
 
 function* chunksOf(file: string): Iterable<Buffer> {
-  const fail = (error: unknown): never => {
-    throw new CommandFailed(`${file} cannot be read (${codeOf(error)}). Give the path of a HAR file.`)
+  const fail = (problem: string): never => {
+    throw new CommandFailed(`${file}: ${problem}.`)
   }
-  let handle = 0
+  let handle: number | undefined
   try {
     handle = openSync(file, 'r')
-  } catch (error) {
-    fail(error)
-  }
-  try {
     const { size } = fstatSync(handle)
     if (size > MAX_FILE)
-      throw new CommandFailed(
-        `${file} has ${size} bytes, more than the ${MAX_FILE} that are read. Record fewer pages at a time and give several files, or keep only the requests to the service: jq '.log.entries |= map(select(.request.url | contains("/v1/")))'.`,
+      fail(
+        `has ${size} bytes, more than the ${MAX_FILE} that are read; keep the requests to the service only: jq '.log.entries |= map(select(.request.url | contains("/v1/")))'`,
       )
-    const chunk = Buffer.alloc(CHUNK)
-    for (;;) {
-      const length = readSync(handle, chunk, 0, CHUNK, null)
-      if (length === 0) return
-      yield chunk.subarray(0, length)
+    for (let at = 0; at < size; at += CHUNK) {
+      const chunk = Buffer.alloc(Math.min(CHUNK, size - at))
+      readSync(handle, chunk)
+      // The first characters tell what the bytes are.
+      if (at === 0) decodedText(chunk.subarray(0, 4), fail)
+      yield chunk
     }
   } catch (error) {
     if (error instanceof CommandFailed) throw error
-    fail(error)
+    fail(`cannot be read (${codeOf(error)}); give the path of a HAR file`)
   } finally {
-    closeSync(handle)
+    if (handle !== undefined) closeSync(handle)
   }
 }
