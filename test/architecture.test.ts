@@ -177,7 +177,7 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_931,
+  adapters: 4_926,
   cli: 3_332,
   client: 2_008,
   core: 20_091,
@@ -188,11 +188,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 694,
   'server/control': 5_291,
   'server/http': 4_276,
-  service: 9_229,
+  service: 9_195,
   src: 695,
   terminal: 2_124,
   testing: 1_118,
-  tools: 3_887,
+  tools: 3_791,
   'tools/certify': 1_306,
 }
 
