@@ -100,9 +100,6 @@ const ofAgent =
     [collection, { ...shown, _emulator: { agent_id: params.agent_id ?? shown.agent_id ?? '' } }],
   ]
 
-/** The path of messages, which the specification does not show. */
-const MESSAGES = /^conversation/
-
 /** The kinds of objects that responses of the service show. */
 export const RECEIVED_KINDS: readonly Kind[] = [
   {
@@ -187,14 +184,6 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     },
   },
   {
-    collection: 'agent_templates',
-    is: ofOperations('agents.claim'),
-    // It was claimed once, and can be claimed again.
-    drafts: ({ shown }) => [
-      ['agent_templates', { ...shown, claim_token: `claim-${shown.id}`, _emulator: { teamspace_id: null } }],
-    ],
-  },
-  {
     collection: 'automations',
     is: ofOperations('automations.'),
     drafts: ofAgent('automations'),
@@ -204,14 +193,12 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     collection: 'messages',
     is: (received) => named('message')(received) && conversationOf(received) !== undefined,
     drafts: (received) => {
-      const kind = received.shown.role ?? received.shown.kind ?? received.shown.type ?? 'agent'
-      const conversation_id = conversationOf(received) ?? ''
-      return [
-        [
-          'messages',
-          { ...received.shown, _emulator: { conversation_id, kind: kind === 'assistant' ? 'agent' : kind } },
-        ],
-      ]
+      const { role, kind = role ?? 'agent' } = received.shown
+      const _emulator = {
+        conversation_id: conversationOf(received) ?? '',
+        kind: kind === 'assistant' ? 'agent' : kind,
+      }
+      return [['messages', { ...received.shown, _emulator }]]
     },
   },
   {
@@ -221,10 +208,8 @@ export const RECEIVED_KINDS: readonly Kind[] = [
   },
 ]
 
-function conversationOf({ shown, params }: Received): string | undefined {
-  const [, id] = Object.entries(params).find(([name]) => MESSAGES.test(name)) ?? []
-  return typeof shown.conversation_id === 'string' ? shown.conversation_id : id
-}
+/** Known also for paths that the specification does not show. */
+const conversationOf = ({ shown, params }: Received) => shown.conversation_id ?? params.conversation_id
 
 /** Fields with a word that the service or its administrators define: never the text of a person. */
 export const WORDS: readonly string[] = [

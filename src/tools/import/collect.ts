@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import { Placeholders } from '../../core/record/placeholders.ts'
-import { isDistinct, isSecretName, mapCredentials, UNLOGGED_HEADERS } from '../../core/redaction.ts'
+import { isDistinct, isSecretName, mapCredentials } from '../../core/redaction.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { RouteTable } from '../../server/route-table.ts'
 import { type Kind, RECEIVED_KINDS, type Received } from '../../service/imported.ts'
@@ -133,11 +133,8 @@ export class Collected {
       if (isDistinct(secret)) this.secrets.add(secret)
       return secret
     }
-    for (const { name, value } of [...request.headers, ...response.headers]) {
-      const lower = name.toLowerCase()
-      const isSecret = lower === 'set-cookie' || (UNLOGGED_HEADERS.has(lower) && lower !== 'host')
-      if (isSecret || isSecretName(name)) mapCredentials(value, hide)
-    }
+    for (const { name, value } of [...request.headers, ...response.headers])
+      if (isSecretName(name)) mapCredentials(value, hide)
     for (const [name, value] of request.url.searchParams) if (isSecretName(name)) hide(value)
     for (const value of [sent, received]) this.secrets.addAll(value, [])
   }
