@@ -146,7 +146,7 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_914,
+  adapters: 4_909,
   cli: 3_122,
   client: 1_905,
   core: 19_285,
@@ -157,11 +157,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 677,
   'server/control': 5_141,
   'server/http': 4_263,
-  service: 8_851,
+  service: 8_781,
   src: 715,
   terminal: 2_224,
   testing: 1_116,
-  tools: 3_720,
+  tools: 3_609,
   'tools/certify': 922,
 }
 

@@ -67,7 +67,7 @@ const CLOUDS = ['cloud_b', 'cloud_a']
 export type RecordDraft = readonly [collection: string, record: JsonObject]
 
 /** How the objects of one kind become records. The first kind that an object is of counts. */
-export interface Kind {
+export interface ReceivedKind {
   /** The collection of its records, or of the record that it is a part of. */
   readonly collection: string
   readonly is: (received: Received) => boolean
@@ -101,22 +101,10 @@ const ofAgent =
   ]
 
 /** The kinds of objects that responses of the service show. */
-export const RECEIVED_KINDS: readonly Kind[] = [
-  {
-    collection: 'pages',
-    is: named('page'),
-    drafts: ({ shown }) => [['pages', shown]],
-  },
-  {
-    collection: 'skills',
-    is: named('skill'),
-    drafts: ({ shown }) => [['skills', shown]],
-  },
-  {
-    collection: 'mcp_servers',
-    is: named('mcp_server'),
-    drafts: inTeamspace('mcp_servers'),
-  },
+export const RECEIVED_KINDS: readonly ReceivedKind[] = [
+  { collection: 'pages', is: named('page'), drafts: ({ shown }) => [['pages', shown]] },
+  { collection: 'skills', is: named('skill'), drafts: ({ shown }) => [['skills', shown]] },
+  { collection: 'mcp_servers', is: named('mcp_server'), drafts: inTeamspace('mcp_servers') },
   {
     collection: 'data_views',
     is: named('data_view'),
@@ -155,11 +143,7 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     parentOf: ({ shown }) => String(shown.batch_id),
     drafts: () => [],
   },
-  {
-    collection: 'batch_predictions',
-    is: named('batch_prediction'),
-    drafts: batchDrafts,
-  },
+  { collection: 'batch_predictions', is: named('batch_prediction'), drafts: batchDrafts },
   {
     collection: 'teamspaces',
     is: ofOperations('teamspaces.'),
@@ -183,11 +167,7 @@ export const RECEIVED_KINDS: readonly Kind[] = [
       ]
     },
   },
-  {
-    collection: 'automations',
-    is: ofOperations('automations.'),
-    drafts: ofAgent('automations'),
-  },
+  { collection: 'automations', is: ofOperations('automations.'), drafts: ofAgent('automations') },
   { collection: 'agents', is: ofOperations('agents.list'), drafts: inTeamspace('agents') },
   {
     collection: 'messages',

@@ -4,7 +4,7 @@ import { Placeholders } from '../../core/record/placeholders.ts'
 import { isDistinct, isSecretName, mapCredentials } from '../../core/redaction.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { RouteTable } from '../../server/route-table.ts'
-import { type Kind, RECEIVED_KINDS, type Received } from '../../service/imported.ts'
+import { RECEIVED_KINDS, type Received, type ReceivedKind } from '../../service/imported.ts'
 import {
   bodyOf,
   byName,
@@ -20,7 +20,7 @@ import {
 /** An object that was received, in its newest state. */
 export interface Found extends Received {
   /** Undefined for one of a collection of the user. */
-  readonly kind: Kind | undefined
+  readonly kind: ReceivedKind | undefined
   /** The collection of the user that it belongs to unless it fits one of the service. */
   readonly own: string
   /** Whose objects these are: the credential of the request. */
