@@ -67,7 +67,7 @@ const CLOUDS = ['cloud_b', 'cloud_a']
 export type RecordDraft = readonly [collection: string, record: JsonObject]
 
 /** How the objects of one kind become records. The first kind that an object is of counts. */
-export interface Kind {
+export interface ReceivedKind {
   /** The collection of its records, or of the record that it is a part of. */
   readonly collection: string
   readonly is: (received: Received) => boolean
@@ -100,26 +100,11 @@ const ofAgent =
     [collection, { ...shown, _emulator: { agent_id: params.agent_id ?? shown.agent_id ?? '' } }],
   ]
 
-/** The path of messages, which the specification does not show. */
-const MESSAGES = /^conversation/
-
 /** The kinds of objects that responses of the service show. */
-export const RECEIVED_KINDS: readonly Kind[] = [
-  {
-    collection: 'pages',
-    is: named('page'),
-    drafts: ({ shown }) => [['pages', shown]],
-  },
-  {
-    collection: 'skills',
-    is: named('skill'),
-    drafts: ({ shown }) => [['skills', shown]],
-  },
-  {
-    collection: 'mcp_servers',
-    is: named('mcp_server'),
-    drafts: inTeamspace('mcp_servers'),
-  },
+export const RECEIVED_KINDS: readonly ReceivedKind[] = [
+  { collection: 'pages', is: named('page'), drafts: ({ shown }) => [['pages', shown]] },
+  { collection: 'skills', is: named('skill'), drafts: ({ shown }) => [['skills', shown]] },
+  { collection: 'mcp_servers', is: named('mcp_server'), drafts: inTeamspace('mcp_servers') },
   {
     collection: 'data_views',
     is: named('data_view'),
@@ -158,11 +143,7 @@ export const RECEIVED_KINDS: readonly Kind[] = [
     parentOf: ({ shown }) => String(shown.batch_id),
     drafts: () => [],
   },
-  {
-    collection: 'batch_predictions',
-    is: named('batch_prediction'),
-    drafts: batchDrafts,
-  },
+  { collection: 'batch_predictions', is: named('batch_prediction'), drafts: batchDrafts },
   {
     collection: 'teamspaces',
     is: ofOperations('teamspaces.'),
@@ -186,32 +167,18 @@ export const RECEIVED_KINDS: readonly Kind[] = [
       ]
     },
   },
-  {
-    collection: 'agent_templates',
-    is: ofOperations('agents.claim'),
-    // It was claimed once, and can be claimed again.
-    drafts: ({ shown }) => [
-      ['agent_templates', { ...shown, claim_token: `claim-${shown.id}`, _emulator: { teamspace_id: null } }],
-    ],
-  },
-  {
-    collection: 'automations',
-    is: ofOperations('automations.'),
-    drafts: ofAgent('automations'),
-  },
+  { collection: 'automations', is: ofOperations('automations.'), drafts: ofAgent('automations') },
   { collection: 'agents', is: ofOperations('agents.list'), drafts: inTeamspace('agents') },
   {
     collection: 'messages',
     is: (received) => named('message')(received) && conversationOf(received) !== undefined,
     drafts: (received) => {
-      const kind = received.shown.role ?? received.shown.kind ?? received.shown.type ?? 'agent'
-      const conversation_id = conversationOf(received) ?? ''
-      return [
-        [
-          'messages',
-          { ...received.shown, _emulator: { conversation_id, kind: kind === 'assistant' ? 'agent' : kind } },
-        ],
-      ]
+      const { role, kind = role ?? 'agent' } = received.shown
+      const _emulator = {
+        conversation_id: conversationOf(received) ?? '',
+        kind: kind === 'assistant' ? 'agent' : kind,
+      }
+      return [['messages', { ...received.shown, _emulator }]]
     },
   },
   {
@@ -221,10 +188,8 @@ export const RECEIVED_KINDS: readonly Kind[] = [
   },
 ]
 
-function conversationOf({ shown, params }: Received): string | undefined {
-  const [, id] = Object.entries(params).find(([name]) => MESSAGES.test(name)) ?? []
-  return typeof shown.conversation_id === 'string' ? shown.conversation_id : id
-}
+/** Known also for paths that the specification does not show. */
+const conversationOf = ({ shown, params }: Received) => shown.conversation_id ?? params.conversation_id
 
 /** Fields with a word that the service or its administrators define: never the text of a person. */
 export const WORDS: readonly string[] = [

@@ -122,7 +122,7 @@ class Builder {
     const unknown: (readonly string[])[] = []
     for (const issue of issues) {
       const path = issue.path.map(String)
-      if (issue.code === 'unrecognized_keys') unknown.push(...issue.keys.map((key) => [...path, key]))
+      if (issue.code === 'unrecognized_keys') for (const key of issue.keys) unknown.push([...path, key])
       else if (path.length > 0 && valueAt(record, path) === null) unknown.push(path)
       else {
         this.#leaveOut(`${name} /${path.join('/')} does not fit: kept as own`)

@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import { Placeholders } from '../../core/record/placeholders.ts'
-import { isDistinct, isSecretName, mapCredentials, UNLOGGED_HEADERS } from '../../core/redaction.ts'
+import { isDistinct, isSecretName, mapCredentials } from '../../core/redaction.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { RouteTable } from '../../server/route-table.ts'
-import { type Kind, RECEIVED_KINDS, type Received } from '../../service/imported.ts'
+import { RECEIVED_KINDS, type Received, type ReceivedKind } from '../../service/imported.ts'
 import {
   bodyOf,
   byName,
@@ -20,7 +20,7 @@ import {
 /** An object that was received, in its newest state. */
 export interface Found extends Received {
   /** Undefined for one of a collection of the user. */
-  readonly kind: Kind | undefined
+  readonly kind: ReceivedKind | undefined
   /** The collection of the user that it belongs to unless it fits one of the service. */
   readonly own: string
   /** Whose objects these are: the credential of the request. */
@@ -133,11 +133,8 @@ export class Collected {
       if (isDistinct(secret)) this.secrets.add(secret)
       return secret
     }
-    for (const { name, value } of [...request.headers, ...response.headers]) {
-      const lower = name.toLowerCase()
-      const isSecret = lower === 'set-cookie' || (UNLOGGED_HEADERS.has(lower) && lower !== 'host')
-      if (isSecret || isSecretName(name)) mapCredentials(value, hide)
-    }
+    for (const { name, value } of [...request.headers, ...response.headers])
+      if (isSecretName(name)) mapCredentials(value, hide)
     for (const [name, value] of request.url.searchParams) if (isSecretName(name)) hide(value)
     for (const value of [sent, received]) this.secrets.addAll(value, [])
   }
