@@ -85,6 +85,7 @@ class Builder {
       if (drafts?.every((draft) => draft !== undefined)) for (const draft of drafts) this.#put(...draft)
       else this.#keepOwn(each)
     }
+    found.length = 0 // from here on, a large import is in memory once
     this.#addKeys(shared)
     this.#settle(shared)
     const placed = (lists: Iterable<readonly [string, Iterable<JsonObject>]>) =>

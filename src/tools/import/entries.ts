@@ -44,7 +44,8 @@ export function* harEntries(
         else if ('request' in raw) yield readEntry(raw)
       }
     }
-    if (depth >= DEPTH) entry.push(chunk.subarray(start))
+    // Copied, because the chunk is filled again.
+    if (depth >= DEPTH) entry.push(Buffer.from(chunk.subarray(start)))
   }
   if (depth > 0) leaveOut('the file ends too early')
 }
@@ -69,12 +70,12 @@ function* chunksOf(file: string): Iterable<Buffer> {
       fail(
         `has ${size} bytes, more than the ${MAX_FILE} that are read; keep the requests to the service only: jq '.log.entries |= map(select(.request.url | contains("/v1/")))'`,
       )
+    const chunk = Buffer.alloc(CHUNK)
     for (let at = 0; at < size; at += CHUNK) {
-      const chunk = Buffer.alloc(Math.min(CHUNK, size - at))
-      readSync(handle, chunk)
+      const read = chunk.subarray(0, readSync(handle, chunk))
       // The first characters tell what the bytes are.
-      if (at === 0) decodedText(chunk.subarray(0, 4), fail)
-      yield chunk
+      if (at === 0) decodedText(read.subarray(0, 4), fail)
+      yield read
     }
   } catch (error) {
     if (error instanceof CommandFailed) throw error
