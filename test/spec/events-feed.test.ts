@@ -152,7 +152,7 @@ test('each unknown type is refused, with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { status, body } = await emulator.call('GET', '/events?types=request,deliveries,')
   expect(status).toBe(400)
-  const known = 'request, event, delivery, transition, clock, schedule, scenario, sandbox'
+  const known = 'request, event, delivery, transition, clock, schedule, scenario, gate, sandbox'
   expect(body.details.errors).toEqual([
     {
       pointer: '/query/types',
