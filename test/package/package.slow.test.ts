@@ -14,7 +14,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Maximum bytes of the package: ten percent above the size at the time of writing. */
-const BOUNDS = { tarball: 2_370_000, unpacked: 10_100_000 }
+const BOUNDS = { tarball: 2_470_000, unpacked: 10_500_000 }
 
 let packed: Packed
 
@@ -30,7 +30,7 @@ test('the package contains its code, types, licences, fixtures, scenarios, templ
   const copied = paths.filter((path) => !path.startsWith('dist/'))
   expect(paths).toEqual(expect.arrayContaining(EXPECTED))
   const kinds =
-    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|src\/cli\/init\/templates\/.+)$/
+    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|skills\/[\w-]+\/SKILL\.md|src\/cli\/init\/templates\/.+)$/
   expect(copied.filter((path) => !kinds.test(path))).toEqual(['LICENSE', 'README.md', 'package.json'])
   const unknown = built.filter((path) => !EXPECTED.includes(path))
   expect(
@@ -92,6 +92,7 @@ const DECIDE_OUTPUT = [
   'ajv',
   'ajv-formats',
   'croner',
+  'picomatch',
   're2js',
 ]
 
