@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 695,
   terminal: 2_124,
   testing: 1_118,
-  tools: 3_788,
+  tools: 3_790,
   'tools/certify': 1_306,
 }
 
