@@ -291,6 +291,13 @@ test.for([
 test.for([
   [['--', 'true'], ['--run', 'nothing/*'], 2, '--run: no case matches "nothing/*".'],
   [['true'], [], 2, 'Put -- in front of the command'],
+  [[], ['--receiver', 'http://203.0.113.1/', '--secret', 's'], 2, '--receiver: '],
+  [
+    [],
+    ['--receiver', 'http://127.0.0.1:1/', '--secret', 's', '--count', 'http://203.0.113.1/'],
+    2,
+    '--count: ',
+  ],
   [[], [], 2, 'is missing. Give the client after --'],
   [['--', 'true'], ['--clients', '0'], 2, '--clients: "0" is not a count.'],
   [['--', 'true'], ['--clients', '2', '--junit', 'f'], 2, 'not the cases: leave out --junit.'],

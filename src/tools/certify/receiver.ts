@@ -125,9 +125,11 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
       'The secret of the receiver is missing. Give it with --secret, or start the receiver by a command after --, which gets it as WORKSPACE_WEBHOOK_SECRET.',
     ])
   const port = command.length === 0 ? '' : String(await freePort())
-  const filled = (text: string | undefined) => text?.replaceAll('{port}', port)
-  const url = filled(options.receiver) ?? ''
-  const target = await targetOf(url)
+  const filled = (text: string) => text.replaceAll('{port}', port)
+  const url = filled(options.receiver ?? '')
+  const target = await targetOf(url, 'receiver')
+  const countUrl = options.countUrl && filled(options.countUrl)
+  if (countUrl !== undefined) await targetOf(countUrl, 'count')
   const emulator = await opened(options.settings)
   const isStandard = emulator.sandbox.settings.get(scheme) === 'standard'
   const secret = options.receiverSecret ?? another(isStandard ? 'whsec_' : '')
@@ -135,14 +137,7 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
   const stopListening = onSignals((signal) => process.exit(EXIT_CODES[signal]), isNpmScript(env))
   const variables = { ...env, WORKSPACE_WEBHOOK_SECRET: secret }
   const receiver =
-    command.length === 0
-      ? undefined
-      : startClient(
-          command.map((word) => filled(word) ?? ''),
-          variables,
-          MAX_RUN,
-          'kept',
-        )
+    command.length === 0 ? undefined : startClient(command.map(filled), variables, MAX_RUN, 'kept')
   try {
     if (!(await listens(target, receiver))) {
       const said = (await receiver?.end())?.output.trim().split('\n').at(-1) ?? ''
@@ -159,7 +154,7 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
       secret,
       command,
       body,
-      countUrl: filled(options.countUrl),
+      countUrl,
     })
   } finally {
     await receiver?.end()
@@ -291,7 +286,7 @@ function sent(
 
 /** The number of effects that the receiver reports. Throws {@link CommandFailed} when it reports none. */
 async function countAt({ countUrl = '' }: Run): Promise<number> {
-  const response = await fetch(countUrl).catch(() => undefined)
+  const response = await fetch(countUrl, { redirect: 'error' }).catch(() => undefined)
   const { count } = Object(await response?.json().catch(() => undefined)) as { readonly count?: unknown }
   if (typeof count === 'number') return count
   throw new CommandFailed(
@@ -320,12 +315,12 @@ async function finishedBatch({ url }: RunningEmulator): Promise<JsonObject> {
 }
 
 /** Where the receiver listens: on this machine, since nothing else is ever called. */
-async function targetOf(url: string): Promise<WebhookTarget> {
+async function targetOf(url: string, flag: 'receiver' | 'count'): Promise<WebhookTarget> {
   const target = await new Targets({ allowed: new Set(), forbiddenPorts: () => [] })
     .judge(url)
     .catch((error: Error) => ({ refused: error.message }))
   if (!('refused' in target)) return target
-  throw new UsageError([`--receiver: ${target.refused}. Give the address of a receiver on this machine.`])
+  throw new UsageError([`--${flag}: ${target.refused}. Give an address of the receiver on this machine.`])
 }
 
 function freePort(): Promise<number> {
