@@ -17,9 +17,9 @@ test.for([
   [win32, 'C:\\work\\scenarios', 'C:\\work\\scenarios\\lib\\_rules.ts', 'lib/_rules.ts'],
   [win32, 'C:\\work\\scenarios', 'c:\\work\\scenarios\\slow.ts', 'slow.ts'],
   [win32, '\\\\server\\share', '\\\\server\\share\\a\\b.json', 'a/b.json'],
-  [posix, '/work/scenarios', '/work/scenarios/lib/_rules.ts', 'lib/_rules.ts'],
+  [posix, '/srv/app/scenarios', '/srv/app/scenarios/lib/_rules.ts', 'lib/_rules.ts'],
   // A backslash is a letter of a name here.
-  [posix, '/work', '/work/a\\b.ts', 'a\\b.ts'],
+  [posix, '/srv/app', '/srv/app/a\\b.ts', 'a\\b.ts'],
 ] as const)('a recording names a file with slashes: %# %s', ([system, folder, file, path]) => {
   expect(portablePath(folder, file, system)).toBe(path)
 })

@@ -12,51 +12,49 @@ import { recordTraffic } from './record.ts'
 const SCRIPT = '/usr/share/doc/mitmproxy/examples/contrib/har_dump.py'
 const isInstalled = spawnSync('mitmdump', ['--version']).status === 0
 
-test.skipIf(!isInstalled)(
-  'what mitmproxy records between a client and the service is imported whole',
-  async () => {
-    const folder = temporaryDirectory()
-    const har = join(folder, 'traffic.har')
-    let end = async () => {}
-    const { entries } = await recordTraffic(async (base) => {
-      const { origin, pathname } = new URL(base)
-      const port = await freePort()
-      const script = existsSync(SCRIPT) ? ['-s', SCRIPT] : []
-      const argv = [
-        '-q',
-        '--mode',
-        `reverse:${origin}`,
-        '--listen-host',
-        '127.0.0.1',
-        '-p',
-        String(port),
-        ...script,
-      ]
-      const proxy = spawn('mitmdump', [...argv, '--set', `hardump=${har}`, '--set', `confdir=${folder}`])
-      onTestFinished(() => void proxy.kill('SIGKILL'))
-      end = async () => {
-        proxy.kill('SIGINT')
-        await once(proxy, 'exit')
-      }
-      while (!(await accepts(port)));
-      return `http://127.0.0.1:${port}${pathname}`
-    })
-    await end()
-    const argv = ['import', har, '--out', join(folder, 'out.json'), '--data', folder, '--json']
-    const { code, out, err } = await command(argv)
-    expect([code, err]).toEqual([0, ''])
-    const report = JSON.parse(out)
-    expect(report.entries).toBe(entries.length)
-    expect(Object.keys(report.left_out).filter((reason) => reason.startsWith('body'))).toEqual([])
-    const counts = Object.fromEntries(
-      report.records.map(({ collection, records }: { collection: string; records: number }) => [
-        collection,
-        records,
-      ]),
-    )
-    expect(counts).toMatchObject({ pages: 30, consumption_rows: 45, batch_predictions: 8, messages: 30 })
-  },
-)
+test('what mitmproxy records between a client and the service is imported whole', async () => {
+  expect(isInstalled, 'mitmdump is missing: sudo apt-get install mitmproxy').toBe(true)
+  const folder = temporaryDirectory()
+  const har = join(folder, 'traffic.har')
+  let end = async () => {}
+  const { entries } = await recordTraffic(async (base) => {
+    const { origin, pathname } = new URL(base)
+    const port = await freePort()
+    const script = existsSync(SCRIPT) ? ['-s', SCRIPT] : []
+    const argv = [
+      '-q',
+      '--mode',
+      `reverse:${origin}`,
+      '--listen-host',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      ...script,
+    ]
+    const proxy = spawn('mitmdump', [...argv, '--set', `hardump=${har}`, '--set', `confdir=${folder}`])
+    onTestFinished(() => void proxy.kill('SIGKILL'))
+    end = async () => {
+      proxy.kill('SIGINT')
+      await once(proxy, 'exit')
+    }
+    while (!(await accepts(port)));
+    return `http://127.0.0.1:${port}${pathname}`
+  })
+  await end()
+  const argv = ['import', har, '--out', join(folder, 'out.json'), '--data', folder, '--json']
+  const { code, out, err } = await command(argv)
+  expect([code, err]).toEqual([0, ''])
+  const report = JSON.parse(out)
+  expect(report.entries).toBe(entries.length)
+  expect(Object.keys(report.left_out).filter((reason) => reason.startsWith('body'))).toEqual([])
+  const counts = Object.fromEntries(
+    report.records.map(({ collection, records }: { collection: string; records: number }) => [
+      collection,
+      records,
+    ]),
+  )
+  expect(counts).toMatchObject({ pages: 30, consumption_rows: 45, batch_predictions: 8, messages: 30 })
+})
 
 const accepts = (port: number) =>
   new Promise<boolean>((resolve) => {
