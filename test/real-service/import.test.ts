@@ -27,7 +27,11 @@ async function started(options: EmulatorOptions) {
   }
   const { clock, faults } = emulator.defaultSandbox
   const records = async (name: string) =>
-    ((await (await fetch(`${emulator.url}/__emulator/state/${name}`)).json()) as { data: unknown[] }).data
+    (
+      (await (await fetch(`${emulator.url}/__emulator/state/${name}`)).json()) as {
+        data: Record<string, unknown>[]
+      }
+    ).data
   return { clock, faults, records, get }
 }
 
@@ -68,7 +72,7 @@ test('with --keep-names and --absolute, the emulator answers with the newest rec
     expect([path, status]).toEqual([path, 200])
     return body.data ?? body
   }
-  const plain = ({ teamspace, agent, ...rest }: Record<string, unknown>) => rest
+  const plain = ({ teamspace, agent, _emulator, ...rest }: Record<string, unknown>) => rest
   const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(canonical(row))).sort()
   const north = <T extends { teamspace: string }>(rows: readonly T[]) =>
     rows.filter(({ teamspace }) => teamspace === 'ts_north').map(plain)
@@ -91,9 +95,12 @@ test('with --keep-names and --absolute, the emulator answers with the newest rec
   const rows = await all(`/organization/reports/consumption-breakdown?${window}`)
   expect(sorted(rows)).toEqual(sorted(service.rows))
   for (const { batch, items } of service.batches.values()) {
-    const { results_url, ...shown } = await all(`/batch-predictions/${batch.id}`)
-    const { results_url: _, ...recorded } = batch
-    expect(shown).toEqual(recorded)
+    const shown = await all(`/batch-predictions/${batch.id}`)
+    // The service is below /api/v1, the emulator below /v1.
+    expect(shown).toEqual({
+      ...batch,
+      results_url: batch.results_url && String(batch.results_url).replace(/^\/api/, ''),
+    })
     const { text } = await emulator.get(`/batch-predictions/${batch.id}/results`)
     const lines = text
       .split('\n')
@@ -103,10 +110,9 @@ test('with --keep-names and --absolute, the emulator answers with the newest rec
     const known = ({ custom_id, status, output }: Record<string, unknown>) => ({ custom_id, status, output })
     expect(lines.map(known)).toEqual(items.map((item, n) => known(lineOf(batch, item, n))))
   }
-  expect(await emulator.records('pages')).toHaveLength(service.pages.length)
-  expect(await emulator.records('messages')).toHaveLength(
-    service.messages.filter(({ conversation_id }) => conversation_id !== 'cnv_none').length,
-  )
+  // No path of the contract shows pages and messages: the records themselves are compared.
+  expect(sorted(await emulator.records('pages'))).toEqual(sorted(service.pages))
+  expect(sorted((await emulator.records('messages')).map(plain))).toEqual(sorted(service.messages))
   expect(await command(['validate', out, '--settings', settingsOut])).toMatchObject({ code: 0 })
   expect(await command(['validate', out])).toMatchObject({ code: 0 })
 })
