@@ -24,8 +24,28 @@ export const harOf = (entries: readonly unknown[], version = '1.2') =>
     log: { version, creator: { name: 'test', version: '1' }, pages: [{ id: 'page_1', title: 'A' }], entries },
   })
 
-/** 300 exchanges with the service of this folder, and the service afterwards. @param through gives the address of a proxy */
-export async function recordTraffic(through?: (base: string) => Promise<string>) {
+/** A response, as whoever sent the request received it. */
+interface Answer {
+  readonly status: number
+  readonly headers: [string, string][]
+  readonly text: string
+}
+
+/** Sends a request, also inside a page of a browser: it uses nothing of this module. */
+export async function send(
+  url: string,
+  init: { method: string; headers: Record<string, string>; body?: string },
+): Promise<Answer> {
+  const response = await fetch(url, init)
+  return { status: response.status, headers: [...response.headers], text: await response.text() }
+}
+
+/**
+ * 300 exchanges with the service of this folder, and the service afterwards.
+ * @param through gives the address of a proxy
+ * @param sending who sends the requests
+ */
+export async function recordTraffic(through?: (base: string) => Promise<string>, sending = send) {
   const service = new RealService()
   const { base: direct, close } = await service.listen()
   const base = (await through?.(direct)) ?? direct
@@ -33,8 +53,8 @@ export async function recordTraffic(through?: (base: string) => Promise<string>)
   const call = async (method: string, path: string, body?: unknown, key: string = KEYS[0]) => {
     const sent = body === undefined ? undefined : JSON.stringify(body)
     const headers = { authorization: `Bearer ${key}`, ...(sent && { 'content-type': 'application/json' }) }
-    const response = await fetch(`${base}${path}`, { method, headers, ...(sent && { body: sent }) })
-    const text = await response.text()
+    const response = await sending(`${base}${path}`, { method, headers, ...(sent && { body: sent }) })
+    const { text } = response
     const pairs = (all: Iterable<[string, string]>) => [...all].map(([name, value]) => ({ name, value }))
     entries.push({
       startedDateTime: service.at(),
@@ -47,7 +67,7 @@ export async function recordTraffic(through?: (base: string) => Promise<string>)
         status: response.status,
         headers: pairs(response.headers),
         content: {
-          mimeType: response.headers.get('content-type') ?? '',
+          mimeType: Object.fromEntries(response.headers)['content-type'] ?? '',
           text,
           size: Buffer.byteLength(text),
         },

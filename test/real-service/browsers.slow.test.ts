@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BrowserContext, chromium, type Page } from '@playwright/test'
+// @ts-expect-error the package has no types
+import { harFromMessages } from 'chrome-har'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { chromiumPath } from '../examples/browser/chromium.ts'
+import { recordTraffic, send } from './record.ts'
+
+// What a page of a browser asks the service for is recorded by programs that share no code with the emulator.
+
+/** Two deletions, and four refusals. */
+const WITHOUT_RECORD = 6
+
+const WHOLE = { pages: 30, consumption_rows: 45, batch_predictions: 8, messages: 30, automations: 4 }
+
+let browser: Awaited<ReturnType<typeof chromium.launch>>
+
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: chromiumPath() })
+  return () => browser.close()
+})
+
+/** Sends the 300 requests from a page of the context. */
+async function visitWith(context: BrowserContext, open: (page: Page) => Promise<void> = async () => {}) {
+  const page = await context.newPage()
+  await open(page)
+  const through = async (base: string) => {
+    await page.goto(base)
+    return base
+  }
+  const { entries } = await recordTraffic(through, (url, init) =>
+    page.evaluate(
+      ([source, ...given]) => new Function(`return (${source})`)()(...given) as ReturnType<typeof send>,
+      [send.toString(), url, init] as const,
+    ),
+  )
+  return entries.length
+}
+
+async function recordHar(content: 'embed' | 'attach' | 'omit') {
+  const path = join(temporaryDirectory(), 'traffic.har')
+  const context = await browser.newContext({ recordHar: { path, content } })
+  const sent = await visitWith(context)
+  await context.close()
+  return { path, sent }
+}
+
+/** Imports a file, and returns the report with the number of records by collection. */
+async function imported(path: string) {
+  const folder = temporaryDirectory()
+  const argv = ['import', path, '--out', join(folder, 'out.json'), '--data', folder, '--json']
+  const { code, out, err } = await command(argv)
+  expect([code, err]).toEqual([0, ''])
+  const report = JSON.parse(out)
+  const rows: { collection: string; records: number }[] = report.records
+  return {
+    ...{ leftOut: report.left_out as Record<string, number>, entries: report.entries as number },
+    counts: Object.fromEntries(rows.map(({ collection, records }) => [collection, records])),
+  }
+}
+
+const missing = (leftOut: Record<string, number>) =>
+  Object.fromEntries(Object.entries(leftOut).filter(([reason]) => reason.startsWith('body')))
+
+test('what Playwright records with its bodies is imported whole', async () => {
+  const { path, sent } = await recordHar('embed')
+  const { counts, leftOut, entries } = await imported(path)
+  expect(counts).toMatchObject(WHOLE)
+  expect(missing(leftOut)).toEqual({})
+  expect(entries).toBeGreaterThanOrEqual(sent)
+})
+
+test.for([
+  { content: 'attach', reason: 'body in a file of its own' },
+  { content: 'omit', reason: 'body left out, or only in part' },
+] as const)(
+  'of what Playwright records with $content, each missing body is counted with its reason',
+  async ({ content, reason }) => {
+    const { path, sent } = await recordHar(content)
+    const { code, err } = await command(['import', path, '--out', join(temporaryDirectory(), 'out.json')])
+    expect([code, Number(/(\d+) entries: body/.exec(err)?.[1]), err]).toEqual([
+      ...[1, sent - WITHOUT_RECORD],
+      expect.stringContaining(`entries: ${reason}`),
+    ])
+  },
+)
+
+test('what the developer tools of Chromium record is imported whole', async () => {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  const messages: { method: string; params: object }[] = []
+  const bodies: Promise<unknown>[] = []
+  await visitWith(context, async (page) => {
+    const session = await context.newCDPSession(page)
+    const responses = new Map<string, object>()
+    for (const method of EVENTS)
+      session.on(method, (params: object) => void messages.push({ method, params }))
+    session.on('Network.responseReceived', ({ requestId, response }) => responses.set(requestId, response))
+    session.on('Network.loadingFinished', ({ requestId }) => {
+      const body = session.send('Network.getResponseBody', { requestId })
+      bodies.push(
+        body.then(({ body, base64Encoded }) =>
+          Object.assign(responses.get(requestId) ?? {}, {
+            body,
+            ...(base64Encoded && { encoding: 'base64' }),
+          }),
+        ),
+      )
+    })
+    for (const domain of ['Page', 'Network'] as const) await session.send(`${domain}.enable`)
+  })
+  await Promise.allSettled(bodies)
+  const path = join(temporaryDirectory(), 'traffic.har')
+  writeFileSync(path, JSON.stringify(harFromMessages(messages, { includeTextFromResponseBody: true })))
+  const { counts, leftOut } = await imported(path)
+  expect(counts).toMatchObject(WHOLE)
+  expect(missing(leftOut)).toEqual({})
+})
+
+const EVENTS = [
+  ...([
+    'Page.loadEventFired',
+    'Page.domContentEventFired',
+    'Page.frameStartedLoading',
+    'Page.frameAttached',
+    'Page.frameScheduledNavigation',
+    'Page.frameNavigated',
+  ] as const),
+  ...([
+    'Network.requestServedFromCache',
+    'Network.dataReceived',
+    'Network.responseReceived',
+    'Network.resourceChangedPriority',
+    'Network.loadingFinished',
+    'Network.loadingFailed',
+    'Network.requestWillBeSent',
+    'Network.requestWillBeSentExtraInfo',
+    'Network.responseReceivedExtraInfo',
+  ] as const),
+]
