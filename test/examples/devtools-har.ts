@@ -1,59 +1,38 @@
 import type { CDPSession } from '@playwright/test'
+// @ts-expect-error the package has no types
+import { harFromMessages } from 'chrome-har'
 
-// biome-ignore lint/suspicious/noExplicitAny: events of the protocol of Chromium, of which a few fields are read.
-type Event = any
+const EVENTS = [
+  ...(['loadEventFired', 'domContentEventFired', 'frameStartedLoading', 'frameAttached'] as const).map(
+    (name) => `Page.${name}` as const,
+  ),
+  ...(['requestWillBeSent', 'responseReceived', 'dataReceived', 'loadingFinished'] as const).map(
+    (name) => `Network.${name}` as const,
+  ),
+  ...(['requestServedFromCache', 'loadingFailed', 'responseReceivedExtraInfo'] as const).map(
+    (name) => `Network.${name}` as const,
+  ),
+]
 
 /** Records a page as the network tab of Chromium exports it, from the events of its protocol. The result writes the HAR. */
 export async function devtoolsRecording(session: CDPSession): Promise<() => Promise<string>> {
-  const entries = new Map<string, Event>()
+  const messages: { method: string; params: object }[] = []
   const bodies: Promise<unknown>[] = []
-  session.on('Network.requestWillBeSent', ({ requestId, request, wallTime, timestamp }: Event) => {
-    entries.set(requestId, { request, wallTime, timestamp, end: timestamp })
+  const responses = new Map<string, object>()
+  for (const method of EVENTS) session.on(method, (params: object) => void messages.push({ method, params }))
+  session.on('Network.responseReceived', ({ requestId, response }) => responses.set(requestId, response))
+  session.on('Network.loadingFinished', ({ requestId }) => {
+    const found = session.send('Network.getResponseBody', { requestId })
+    bodies.push(
+      found.then(({ body, base64Encoded }) =>
+        Object.assign(responses.get(requestId) ?? {}, { body, ...(base64Encoded && { encoding: 'base64' }) }),
+      ),
+    )
   })
-  session.on('Network.responseReceived', ({ requestId, response }: Event) => {
-    Object.assign(entries.get(requestId) ?? {}, { response })
-  })
-  session.on('Network.loadingFinished', ({ requestId, timestamp }: Event) => {
-    const entry = entries.get(requestId)
-    if (entry === undefined) return
-    entry.end = timestamp
-    const body = session.send('Network.getResponseBody', { requestId })
-    // The body of a preflight or of a page that was left is gone.
-    bodies.push(body.then((content) => Object.assign(entry, { content })).catch(() => undefined))
-  })
-  await session.send('Network.enable')
-  const pairs = (headers: object = {}) => Object.entries(headers).map(([name, value]) => ({ name, value }))
+  for (const domain of ['Page', 'Network'] as const) await session.send(`${domain}.enable`)
   return async () => {
-    await Promise.all(bodies)
-    const complete = [...entries.values()].filter(({ response }) => response !== undefined)
-    return JSON.stringify({
-      log: {
-        version: '1.2',
-        creator: { name: 'WebInspector', version: '537.36' },
-        pages: [],
-        entries: complete.map(({ request, response, content, wallTime, timestamp, end }) => ({
-          _priority: 'High',
-          _resourceType: 'fetch',
-          startedDateTime: new Date(wallTime * 1000).toISOString(),
-          time: (end - timestamp) * 1000,
-          request: {
-            ...{
-              method: request.method,
-              url: request.url,
-              httpVersion: 'http/1.1',
-              headers: pairs(request.headers),
-            },
-            ...(request.postData && { postData: { mimeType: 'application/json', text: request.postData } }),
-          },
-          response: {
-            ...{ status: response.status, statusText: response.statusText, headers: pairs(response.headers) },
-            content: {
-              ...{ size: response.encodedDataLength, mimeType: response.mimeType },
-              ...(content && { text: content.body, ...(content.base64Encoded && { encoding: 'base64' }) }),
-            },
-          },
-        })),
-      },
-    })
+    // The body of a preflight or of a page that was left is gone.
+    await Promise.allSettled(bodies)
+    return JSON.stringify(harFromMessages(messages, { includeTextFromResponseBody: true }))
   }
 }

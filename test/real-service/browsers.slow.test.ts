@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from '@playwright/test'
-// @ts-expect-error the package has no types
-import { harFromMessages } from 'chrome-har'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
+import { devtoolsRecording } from '../examples/devtools-har.ts'
 import { recordTraffic, send } from './record.ts'
 
 // What a page of a browser asks the service for is recorded by programs that share no code with the emulator.
@@ -90,53 +89,13 @@ test.for([
 test('what the developer tools of Chromium record is imported whole', async () => {
   const context = await browser.newContext()
   onTestFinished(() => context.close())
-  const messages: { method: string; params: object }[] = []
-  const bodies: Promise<unknown>[] = []
+  let written = async () => ''
   await visitWith(context, async (page) => {
-    const session = await context.newCDPSession(page)
-    const responses = new Map<string, object>()
-    for (const method of EVENTS)
-      session.on(method, (params: object) => void messages.push({ method, params }))
-    session.on('Network.responseReceived', ({ requestId, response }) => responses.set(requestId, response))
-    session.on('Network.loadingFinished', ({ requestId }) => {
-      const body = session.send('Network.getResponseBody', { requestId })
-      bodies.push(
-        body.then(({ body, base64Encoded }) =>
-          Object.assign(responses.get(requestId) ?? {}, {
-            body,
-            ...(base64Encoded && { encoding: 'base64' }),
-          }),
-        ),
-      )
-    })
-    for (const domain of ['Page', 'Network'] as const) await session.send(`${domain}.enable`)
+    written = await devtoolsRecording(await context.newCDPSession(page))
   })
-  await Promise.allSettled(bodies)
   const path = join(temporaryDirectory(), 'traffic.har')
-  writeFileSync(path, JSON.stringify(harFromMessages(messages, { includeTextFromResponseBody: true })))
+  writeFileSync(path, await written())
   const { counts, leftOut } = await imported(path)
   expect(counts).toMatchObject(WHOLE)
   expect(missing(leftOut)).toEqual({})
 })
-
-const EVENTS = [
-  ...([
-    'Page.loadEventFired',
-    'Page.domContentEventFired',
-    'Page.frameStartedLoading',
-    'Page.frameAttached',
-    'Page.frameScheduledNavigation',
-    'Page.frameNavigated',
-  ] as const),
-  ...([
-    'Network.requestServedFromCache',
-    'Network.dataReceived',
-    'Network.responseReceived',
-    'Network.resourceChangedPriority',
-    'Network.loadingFinished',
-    'Network.loadingFailed',
-    'Network.requestWillBeSent',
-    'Network.requestWillBeSentExtraInfo',
-    'Network.responseReceivedExtraInfo',
-  ] as const),
-]
