@@ -184,7 +184,7 @@ const LINES: Readonly<Record<string, number>> = {
   dashboard: 8_602,
   emulator: 1_795,
   endpoints: 1_436,
-  'json-schema': 3_196,
+  'json-schema': 3_243,
   server: 694,
   'server/control': 5_291,
   'server/http': 4_276,
@@ -193,7 +193,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_124,
   testing: 1_118,
   tools: 3_790,
-  'tools/certify': 1_306,
+  'tools/certify': 1_301,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

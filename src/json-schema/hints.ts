@@ -3,11 +3,25 @@ import { load } from '../core/load.ts'
 import { memoize } from '../core/memoize.ts'
 import type { Draw } from './draw.ts'
 
+/** Cities that exist, with a postal code of each: faker's are invented. */
+export const PLACES = [
+  ['Portland', 'Oregon', '97205'],
+  ['Denver', 'Colorado', '80202'],
+  ['Boston', 'Massachusetts', '02110'],
+  ['Austin', 'Texas', '78701'],
+  ['Seattle', 'Washington', '98101'],
+  ['Chicago', 'Illinois', '60601'],
+  ['Phoenix', 'Arizona', '85004'],
+  ['Atlanta', 'Georgia', '30303'],
+].map(([city = '', state = '', zip = '']) => ({ city, state, zip }))
+
+const placeOf = (faker: Faker) => faker.helpers.arrayElement(PLACES)
+
 // Faker is loaded with the first kind.
 
 /** Kinds of values from faker. The values of a kind are generated once, with a fixed seed, and then picked from. */
 const KINDS = {
-  city: (faker) => faker.location.city(),
+  city: (faker) => placeOf(faker).city,
   company: (faker) => faker.company.name(),
   country: (faker) => faker.location.country(),
   country_code: (faker) => faker.location.countryCode(),
@@ -21,14 +35,11 @@ const KINDS = {
   last_name: (faker) => faker.person.lastName(),
   person: (faker) => faker.person.fullName(),
   phone: (faker) => faker.phone.number({ style: 'international' }),
-  phrase: (faker) => faker.company.catchPhrase(),
-  product: (faker) => faker.commerce.productName(),
-  sentence: (faker) => faker.commerce.productDescription(),
-  state: (faker) => faker.location.state(),
+  state: (faker) => placeOf(faker).state,
   street: (faker) => faker.location.streetAddress(),
   user: (faker) => faker.internet.username().toLowerCase(),
   word: (faker) => faker.word.noun(),
-  zip: (faker) => faker.location.zipCode('#####'),
+  zip: (faker) => placeOf(faker).zip,
 } satisfies Record<string, (faker: Faker) => string>
 
 export type FakeKind = keyof typeof KINDS
@@ -87,6 +98,10 @@ export function mailOf(person: string): string {
 export const PARTS = ['Mounting bracket', 'Base plate', 'Drive shaft', 'Cover plate', 'Bearing housing']
 const REMARKS =
   'All pages are signed and complete.|The amounts agree with the order.|Two pages are hard to read.|No action is needed.'
+const PRODUCTS =
+  'Desk lamp|Office chair|Copy paper|Printer toner|Safety gloves|Coffee beans|Power cable|Cordless drill|Notebook|Extension lead'
+const SUBJECTS =
+  'Annual maintenance|Office renovation|Delivery schedule|Change of address|Warehouse extension|Request for an offer|Site meeting'
 
 /** The first row whose expression matches the words of a name applies. */
 const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
@@ -112,7 +127,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
     { text: (draw) => dateIn(draw, 1, 60) },
   ],
   [/\b(birth|born)\b/, { text: (draw) => dateIn(draw, -27_000, -7_000) }],
-  [/\b\w+(ed|wn) by$|\bcashier\b/, { text: 'person' }],
+  [/\b\w+(ed|wn) by$|\b(cashier|inspector|driver|surveyor|doctor)\b/, { text: 'person' }],
   [/\bscale\b/, { text: among('1:1', '1:2', '1:5', '1:10', '1:50', '1:100') }],
   [/\b(sheet|paper) (size|format)\b/, { text: among('A4', 'A3', 'A2', 'A1') }],
   [/\brevision\b/, { text: among('A', 'B', 'C', 'D'), range: [1, 9, 0] }],
@@ -122,7 +137,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\brooms?\b/, { range: [1, 8, 0] }],
   [/\btolerance\b/, { range: [0.01, 0.5, 2] }],
   [/\bpart name$/, { text: among(...PARTS) }],
-  [/\b(product|item) name$/, { text: 'product' }],
+  [/\b(product|item) name$/, { text: among(...PRODUCTS.split('|')) }],
   [
     /\b(date|day|issued|signed|created|updated|received|paid on|on|at)$/,
     { text: (draw) => dateIn(draw, -120, 0) },
@@ -157,7 +172,12 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(street|address line|line 1)\b/, { text: 'street' }],
   [
     /\b(address|location|(ship|bill|deliver) to)\b/,
-    { text: (draw) => `${fake(draw, 'street')}, ${fake(draw, 'zip')} ${fake(draw, 'city')}` },
+    {
+      text: (draw) => {
+        const { city, zip } = draw.oneOf(PLACES) ?? { city: '', zip: '' }
+        return `${fake(draw, 'street')}, ${zip} ${city}`
+      },
+    },
   ],
   [/\b(first|given) name\b/, { text: 'first_name' }],
   [/\b(last|family|sur) ?name\b/, { text: 'last_name' }],
@@ -175,13 +195,18 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(department|division)\b/, { text: among('Sales', 'Finance', 'Engineering', 'Purchasing') }],
   [/\bcategory\b/, { text: 'category' }],
   [/\bmaterial\b/, { text: among('steel', 'aluminium', 'brass', 'PVC') }],
-  [/\b(product|item|article|goods)\b/, { text: 'product' }],
+  [/\b(product|item|article|goods)\b/, { text: among(...PRODUCTS.split('|')) }],
   [
     /\b(summary|findings?|observations?|defects?|notes?|comments?|remarks?)\b/,
     { text: among(...REMARKS.split('|')) },
   ],
-  [/\b(description|details|text)\b/, { text: 'sentence' }],
-  [/\b(title|subject|headline|topic|project)\b/, { text: 'phrase' }],
+  [/\bdescription\b/, { text: among(...PRODUCTS.split('|')) }],
+  [/\b(details|text)\b/, { text: among(...REMARKS.split('|')) }],
+  [
+    /\bproject$/,
+    { text: among('Office renovation', 'Warehouse extension', 'Roof repair', 'Data migration') },
+  ],
+  [/\b(title|subject|headline|topic|project)\b/, { text: among(...SUBJECTS.split('|')) }],
   [/\bpayment terms\b/, { text: among('30 days net', '14 days net', 'due on receipt') }],
   [/\bpayment method\b/, { text: among('bank transfer', 'direct debit', 'card') }],
   [/\bstatus\b/, { text: among('open', 'paid', 'overdue', 'closed') }],
@@ -199,7 +224,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(net|gross) pay\b/, { range: [2_100, 5_900, 2] }],
   [/\b(rent|deposit|premium|(annual|yearly) fee)\b/, { range: [450, 2_500, 2] }],
   [/\bcoverage\b/, { range: [20_000, 500_000, 0] }],
-  [/\b(unit price|price|rate|fee|cost)\b/, { range: [2, 900, 2] }],
+  [/\b(unit price|price|rate|fee|cost)\b/, { range: [2, 240, 2] }],
   [/\b(tax|vat|discount|shipping)\b/, { range: [1, 400, 2] }],
   [
     /\b(total|amount|sum|subtotal|net|gross|balance|due|value|pay|revenue|budget)\b/,

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../core/json.ts'
 import type { Draw } from './draw.ts'
-import { mailOf, nameWords, PARTS } from './hints.ts'
+import { mailOf, nameWords, PARTS, PLACES } from './hints.ts'
 
 /** A word for the start of something, then those for its end; or for an amount, then for greater ones that contain it. */
 const LASTS: ReadonlyMap<string, readonly string[]> = new Map(
@@ -44,12 +44,22 @@ export function isAfter(first: Json, last: Json): boolean {
   )
 }
 
+const SHOP = /\b(merchant|shop|store|cashier)\b/
+
 /** Texts that follow from another property, by their names; the first that fits the schema is taken. */
 const FOLLOWING: readonly (readonly [other: RegExp, name: RegExp, texts: readonly string[]])[] = [
   [/^(closed|completed)\b/, /^status$/, ['closed']],
   [/\b(consumption|meter)\b/, /^(unit|uom)$/, ['kWh']],
+  [/^(sku|description|product|article)\b/, /^(unit|uom)$/, ['pcs']],
+  [/\binspect/, /^status$/, ['open', 'closed']],
+  [
+    /\binspect/,
+    /^(findings|observations)$/,
+    ['No defects were found.', 'Two bolts are loose.', 'The seal is worn.'],
+  ],
   // Cities, postal codes and phone numbers are those of the United States.
   [/\b(city|postal|zip)\b/, /^country( code)?$/, ['United States', 'US', 'USA']],
+  [SHOP, /^payment method$/, ['card', 'cash']],
   [/\b(drawing|part) (number|no|name)$/, /^title$/, PARTS],
   [/\bparties\b|^(effective|termination) date$/, /^title$/, ['Service agreement', 'Framework contract']],
 ]
@@ -57,7 +67,7 @@ const FOLLOWING: readonly (readonly [other: RegExp, name: RegExp, texts: readonl
 const cents = (value: number) => Math.round(value * 100) / 100
 
 const KNOWN =
-  /^(gross|net|sub ?total|total|amount|hours|(last|full) name|iban|status|unit|uom|title|country)\b/
+  /^(gross|net|sub ?total|total|amount|hours|(last|full) name|iban|status|unit|uom|title|country|city|town|payment method|findings|observations)\b/
 
 /** The names of an object that {@link agreeing} looks at, each with its words: none, if it knows no pair of them. */
 export function knownWords(names: readonly string[]): readonly (readonly [name: string, words: string])[] {
@@ -65,12 +75,12 @@ export function knownWords(names: readonly string[]): readonly (readonly [name: 
   return all.some(([, words]) => KNOWN.test(words)) ? all : []
 }
 
-/** The amount of a line: its total or, without a quantity, its price. */
+/** The amount of a line: its total, or its price times its quantity. */
 function amountOf(line: Json): number {
   const fields = Object.entries(isObject(line) ? line : {}).map(([name, value]) => [nameWords(name), value])
   const find = (words: RegExp) => fields.find(([name]) => words.test(String(name)))?.[1]
-  const other = find(/quantity/) === undefined ? find(/^price$/) : 0
-  return Number(find(/^(line total|total|amount)$/) ?? other) || 0
+  const price = Number(find(/^(unit )?price$/)) * Number(find(/^(quantity|qty)$/) ?? 1)
+  return Number(find(/^(line total|total|amount)$/) ?? price) || 0
 }
 
 /**
@@ -91,8 +101,11 @@ export function* agreeing(
   const lines = [...values.values()].find((value) => Array.isArray(value)) as readonly Json[] | undefined
   const sum = cents((lines ?? []).reduce<number>((all, line) => all + amountOf(line), 0))
   const rate = find(/^gross weight\b/, 'number') === '' ? 0.19 : 0.05
-  const total = sum || Number(values.get(whole))
-  const base = net === '' ? total / (1 + rate) : sum || Number(values.get(net))
+  const isReceipt = words.some(([, each]) => SHOP.test(each))
+  // A receipt of a shop is over less than an invoice.
+  const small = (value: number) => (isReceipt ? cents(value / 40 + 2) : value)
+  const total = sum || small(Number(values.get(whole)))
+  const base = net === '' ? total / (1 + rate) : sum || small(Number(values.get(net)))
   const [duty, extra] = [cents(base * rate), tip === '' ? 0 : cents(base * 0.1)]
   const full = net === '' ? total : cents(base + duty + extra)
   const parts = [
@@ -102,6 +115,15 @@ export function* agreeing(
     [whole, full],
   ] as const
   if (whole !== '') yield parts.flatMap(([name, value]) => (name === '' ? [] : [[name, [value]]]))
+  const written = find(/^(grand )?total\b/, 'string')
+  if (isReceipt && written !== '') yield [[written, [small(Number(values.get(written))).toFixed(2)]]]
+  const place = PLACES.find(({ city }) => city === textOf(/^(city|town)$/))
+  if (place !== undefined)
+    for (const [name, text] of [
+      [/\b(zip|postal|postcode)\b/, place.zip],
+      [/^(state|province)$/, place.state],
+    ] as const)
+      yield [[find(name, 'string'), [text]]]
   const [from = 0, to = 0] = [/^start time$/, /^end time$/].map((each) => {
     const [hours = 0, minutes = 0] = textOf(each).split(':').map(Number)
     return hours + minutes / 60

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { NOW, outputOf, seeded } from '../../test/support/output-schemas.ts'
 import { REAL_SCHEMAS } from '../../test/support/real-schemas.ts'
 import type { JsonObject } from '../core/json.ts'
+import { PLACES } from './hints.ts'
 import { outputsOf } from './outputs.ts'
 
 /** Forty outputs of each schema of a kind. */
@@ -88,6 +89,7 @@ test.for([
   ['Revision', TEXT, /^[A-D]$/],
   ['BankAccount', TEXT, /^\d{10}$/],
   ['CheckedBy', TEXT, /^[A-Z]\S* [A-Z]/],
+  ['Inspector', TEXT, /^[A-Z]\S* [A-Z]/],
   ['ShipTo', TEXT, /\d+ .+, \d{5} /],
   ['IncoTerms', TEXT, /^[A-Z]{3}$/],
   ['TemperatureCelsius', NUMBER, /^-?[0-4]?\d(?:\.\d)?$/],
@@ -123,6 +125,14 @@ test.for([
   ['written claim', ({ status }) => status, 'closed'],
   ['written meter', ({ unit }) => unit, 'kWh'],
   ['zod contact', ({ country }) => country, 'US'],
+  [
+    'zod contact',
+    ({ city, postalCode }) => PLACES.some((each) => each.city === city && each.zip === postalCode),
+    true,
+  ],
+  ['zod receipt', ({ total }) => Number(total) < 300, true],
+  ['pydantic receipt', ({ total }) => Number(total) < 300, true],
+  ['pydantic receipt', ({ payment_method }) => /^(card|cash)$/.test(String(payment_method)), true],
   ['zod token', ({ slug }) => /^[a-z]+-[a-z]+$/.test(String(slug)), true],
   ['pydantic person', ({ email }) => /^[a-z]+(\.[a-z]+)+@example\.com$/.test(String(email)), true],
   ['pydantic payment', ({ bic, iban }) => String(bic).slice(4, 6) === String(iban).slice(0, 2), true],
