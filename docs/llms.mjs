@@ -8,11 +8,11 @@ export function writeLlms(folder) {
   const pages = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]))
   const readme = pages.get('README.md')
   const [title, about] = readme.split('\n\n')
-  // The rows of the README's table, which may link several pages.
-  const rows = [...readme.matchAll(/^\| (\[.*?\)) \| (.+) \|$/gm)]
+  // The rows of the tables in the index, which may link several pages.
+  const rows = [...pages.get('docs/README.md').matchAll(/^\| (\[.*?\)) \| (.+) \|$/gm)]
   const lines = [...pages].map(([path, text]) => {
     const name = /^# (.+)$/m.exec(text)?.[1] ?? path
-    const content = rows.find(([, links]) => links.includes(`](${path})`))?.[2]
+    const content = rows.find(([, links]) => links.includes(`](${path.slice('docs/'.length)})`))?.[2]
     return `- [${name}](${path})${content === undefined ? '' : `: ${content}`}`
   })
   const index = `${title}\n\n> ${about.replaceAll('\n', ' ')}\n\n## Documentation\n\n${lines.join('\n')}\n`
