@@ -149,7 +149,7 @@ export interface Around {
 }
 
 /** The report on a log of these requests. */
-export function reportOn(steps: readonly Step[], options: JudgeOptions = {}, around: Around = {}) {
+function reportOn(steps: readonly Step[], options: JudgeOptions = {}, around: Around = {}) {
   const { rate = 1, dropped = 0, now = 0, deleted = [], deliveries = [], rules = {} } = around
   const created = new Set(steps.flatMap((step) => step.created ?? []).filter((ref) => !deleted.includes(ref)))
   const stub = {
@@ -166,7 +166,13 @@ export function reportOn(steps: readonly Step[], options: JudgeOptions = {}, aro
   return conductOf(stub, steps.map(anEntry), options)
 }
 
-/** The findings as `severity code`. */
-export function codesOn(...given: Parameters<typeof reportOn>): string[] {
-  return reportOn(...given).data.map(({ severity, code }) => `${severity} ${code}`)
+/** The reports of these verdicts alone, so that another verdict changes no test of them: the findings are also listed as `severity code`. */
+export function judging(...codes: readonly string[]) {
+  const narrowed = (...given: Parameters<typeof reportOn>) => {
+    const report = reportOn(...given)
+    return { ...report, data: report.data.filter(({ code }) => codes.includes(code)) }
+  }
+  const codesOn = (...given: Parameters<typeof reportOn>): string[] =>
+    narrowed(...given).data.map(({ severity, code }) => `${severity} ${code}`)
+  return { reportOn: narrowed, codesOn }
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { aConnection, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { aConnection, judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { reportOn } = judging('request.unread-field', 'retry.missing', 'wait.none', 'wait.too-short')
 
 const callsIn = (steps: Step[]) => reportOn(steps).judged.calls
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn, reportOn } = judging('body.changed', 'request.changed', 'retry.missing')
 
 const json = { 'content-type': 'application/json' }
 const page: Step = { body: { name: 'a', parent: null, title: 'Roof plan' }, headers: json }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { aConnection, codesOn, type Step } from '../../../test/support/observed-log.ts'
+import { aConnection, judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn } = judging('connection.leaked', 'stream.abandoned', 'timeout.body')
 
 const list: Step = { operation: 'agents.list' }
 const only = (code: string, ...given: Parameters<typeof codesOn>) =>

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn, reportOn } = judging('body.changed', 'key.changed', 'key.missing', 'key.reused')
 
 const batch: Step = { operation: 'batch-predictions.create', body: { prompt: 'a' } }
 const lost: Step = { ...batch, status: 0, created: ['things/1'] }

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn, reportOn } = judging(
+  'page.doubled',
+  'page.invalid-cursor',
+  'page.loop',
+  'page.skipped',
+  'page.stopped-early',
+)
 
 const LIST = { operation: 'teamspace-users.list', path: '/v1/organization/teamspaces/t/users' }
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { codesOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn } = judging('poll.endless', 'poll.finished', 'poll.too-fast')
 
 /** Polls with these statuses, one every `gap` milliseconds. */
 function polls(statuses: string[], gap = 5_000): Step[] {

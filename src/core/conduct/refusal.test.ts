@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn, reportOn } = judging('retry.pointless')
 
 const list: Step = { operation: 'agents.list' }
 const create: Step = { body: { name: 'a' } }

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, type Step } from '../../../test/support/observed-log.ts'
+import { judging, type Step } from '../../../test/support/observed-log.ts'
 import { REDACTED } from '../secrets.ts'
+
+const { codesOn, reportOn } = judging('fault.not-met', 'request.credential-in-url', 'request.unread-field')
 
 const list: Step = { operation: 'agents.list' }
 

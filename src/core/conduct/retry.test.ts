@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, START, type Step } from '../../../test/support/observed-log.ts'
+import { judging, START, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn, reportOn } = judging(
+  'herd.lockstep',
+  'retry.amplified',
+  'retry.missing',
+  'retry.no-growth',
+  'retry.no-jitter',
+  'retry.over-budget',
+)
 
 const list: Step = { operation: 'agents.list' }
 const busy: Step = { ...list, status: 503 }

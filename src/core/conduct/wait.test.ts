@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { codesOn, reportOn, START, type Step } from '../../../test/support/observed-log.ts'
+import { judging, START, type Step } from '../../../test/support/observed-log.ts'
 import { Settings } from '../assumptions.ts'
+
+const { codesOn, reportOn } = judging('wait.date-ignored', 'wait.none', 'wait.too-short', 'wait.uncapped')
 
 /** A refused attempt and a repetition with the same key, after a wait in milliseconds of both clocks. */
 function retried(wait: number, retryAfter?: string, over: Step = {}): Step[] {

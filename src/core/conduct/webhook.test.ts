@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { codesOn, START, type Step } from '../../../test/support/observed-log.ts'
+import { judging, START, type Step } from '../../../test/support/observed-log.ts'
+
+const { codesOn } = judging('webhook.failing', 'webhook.repeated', 'webhook.slow', 'webhook.unverified')
 
 const at = (ms: number) => new Date(START + ms).toISOString()
 const attempt = (n: number, outcome: string, status: number | null, ms = n * 1_000) => ({
