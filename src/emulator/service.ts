@@ -1,5 +1,5 @@
 import { ruleFunctions } from '../core/faults/arm.ts'
-import { statePrimitives } from '../core/faults/hooks.ts'
+import { statePrimitives } from '../core/faults/state-primitives.ts'
 import { type Service, type ServiceFacts, service } from '../core/service.ts'
 import { primitivesWithoutPort, wirePrimitives } from '../server/http/faults/primitives.ts'
 import { generalAssumptions } from '../service/assumptions.ts'

@@ -1,4 +1,4 @@
-import { FaultedRequest } from '../../src/core/faults/hooks.ts'
+import { FaultedRequest } from '../../src/core/faults/faulted-request.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { callOperation } from './call-operation.ts'
 

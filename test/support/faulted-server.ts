@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Wire } from '../../src/core/faults/hooks.ts'
+import type { Wire } from '../../src/core/faults/faulted-request.ts'
 import type { Action } from '../../src/core/faults/primitive.ts'
 import type { Sent } from '../../src/core/log/request-log.ts'
 import type { ApiResponse } from '../../src/core/request/response.ts'

@@ -30,7 +30,7 @@ import { evidenceOf } from './connections.ts'
 import { corsCheckOf } from './cors.ts'
 import { acceptUnderFaults } from './faults/accept.ts'
 import { FAULT_HEADER } from './faults/header.ts'
-import { type RequestFaults, requestFaults } from './faults/request.ts'
+import { RequestFaults } from './faults/request.ts'
 import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
@@ -227,7 +227,7 @@ export class Api {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
     if (isClean) return undefined
     sandbox.recording.begin()
-    return requestFaults(req, res, evidence, sandbox, this.#options)
+    return new RequestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { finished } from 'node:stream/promises'
-import type { Wire } from '../../../core/faults/hooks.ts'
+import type { Wire } from '../../../core/faults/faulted-request.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
 import type { ApiResponse } from '../../../core/request/response.ts'
 import { connectionOf } from '../connections.ts'
