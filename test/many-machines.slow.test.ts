@@ -12,7 +12,7 @@ import { freePort } from './support/free-port.ts'
 const NAMES = Array.from({ length: 60 }, (_, n) => `w${n}`)
 
 function configuration(ports: readonly number[], listen: number, folder: string): string {
-  const page = readFileSync('docs/many-machines.md', 'utf8')
+  const page = readFileSync('docs/guide/many-machines.md', 'utf8')
   const [, written = ''] = /```nginx\n([\s\S]*?)```/.exec(page) ?? []
   const changed = [4011, 4012, 4013, 4010].reduce(
     (text, port, n) => text.replaceAll(`:${port}`, `:${[...ports, listen][n]}`),

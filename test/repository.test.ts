@@ -20,7 +20,7 @@ test('every file that names the version names that of package.json', () => {
   const lock = JSON.parse(read('package-lock.json'))
   expect([lock.version, lock.packages[''].version]).toEqual([version, version])
   expect(read('CHANGELOG.md').match(/^## (\d\S*)/m)?.[1]).toBe(version)
-  for (const page of ['README.md', 'docs/docker.md']) {
+  for (const page of ['README.md', 'docs/guide/docker.md']) {
     const named = [...read(page).matchAll(/agent-workspace-emulator[-:](\d+\.\d+\.\d+)/g)].map(
       ([, found]) => found,
     )

@@ -142,7 +142,7 @@ export function startClient(
         return line === undefined ? undefined : adapterAnswer.parse(JSON.parse(line))
       } catch {
         throw new CommandFailed(
-          `The adapter wrote ${JSON.stringify(line.slice(0, 200))}, which is not an answer: {"ok": value}, {"error": {"kind", "status", "message"}} with a kind among ${ERROR_KINDS.replaceAll(' ', ', ')}, or {"unsupported": true}. Write everything else to standard error. See docs/certify.md.`,
+          `The adapter wrote ${JSON.stringify(line.slice(0, 200))}, which is not an answer: {"ok": value}, {"error": {"kind", "status", "message"}} with a kind among ${ERROR_KINDS.replaceAll(' ', ', ')}, or {"unsupported": true}. Write everything else to standard error. See docs/guide/certify.md.`,
         )
       }
     },

@@ -18,7 +18,7 @@ import {
 
 /**
  * `npm run bench -- --compare`: compares the emulator with other npm servers, in ratios to the minimal Express application;
- * docs/performance.md shows a table. They are installed into a temporary folder. `--against FILE` replaces them by the command
+ * docs/inside/performance.md shows a table. They are installed into a temporary folder. `--against FILE` replaces them by the command
  * of another build, such as an earlier version, which runs twice: the second shows how far two runs of one build differ.
  * `--rounds N` takes more time and has less noise.
  */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { run } from '../../src/cli/command-line.ts'
 
-/** The clients whose cards are on docs/certify.md, with the commands of their adapters. */
+/** The clients whose cards are on docs/reference/certify.md, with the commands of their adapters. */
 export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   fetch: [process.execPath, 'test/certify/fetch.mjs'],
   got: [process.execPath, 'test/certify/got.mjs'],

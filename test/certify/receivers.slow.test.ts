@@ -39,9 +39,9 @@ async function certified(command: readonly string[], settings: object, flags: re
 
 const broken = (kind: string) => ['node', 'test/certify/receivers.mjs', '{port}', kind]
 
-/** The rows of the table in docs/certify.md: a receiver, and the cases that it fails. */
+/** The rows of the table in docs/guide/certify.md: a receiver, and the cases that it fails. */
 function table(): Map<string, string[]> {
-  const page = readFileSync('docs/certify.md', 'utf8')
+  const page = readFileSync('docs/guide/certify.md', 'utf8')
   const [, part = ''] = /<!-- receivers -->\n([\s\S]*?)\n\n/.exec(page) ?? []
   const rows = part
     .split('\n')

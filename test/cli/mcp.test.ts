@@ -133,7 +133,7 @@ test('an error says what is wrong, where, and the way out, without a stack', asy
 test('the pages of the documentation are resources', async () => {
   const { client } = await connected()
   const { resources } = await client.listResources()
-  const faults = resources.find(({ name }) => name === 'docs/faults.md')
+  const faults = resources.find(({ name }) => name === 'docs/guide/faults.md')
   expect(faults).toMatchObject({ title: 'Faults', mimeType: 'text/markdown' })
   const { contents } = await client.readResource({ uri: faults?.uri ?? '' })
   expect(contents[0]).toMatchObject({ text: expect.stringMatching(/^# Faults\n/) })

@@ -74,7 +74,11 @@ test('every link leads to an existing page and heading', () => {
 })
 
 test('every file and folder named in the pages about the code exists', () => {
-  for (const page of ['docs/architecture.md', 'docs/contributing.md', 'docs/testing.md']) {
+  for (const page of [
+    'docs/inside/architecture.md',
+    'docs/inside/contributing.md',
+    'docs/guide/testing.md',
+  ]) {
     const named = [
       ...(pages.get(page) ?? '').matchAll(
         /`((?:src|core|json-schema|service|adapters|server|client|emulator|testing|dashboard|terminal|tools|cli|test)\/[\w./-]+)`/g,

@@ -15,8 +15,8 @@ import { run } from '../package/run.ts'
 import { expectOutput } from './output.ts'
 import { type Block, blocksOf } from './pages.ts'
 
-const PAGE = 'docs/languages/python.md'
-const CONFTEST = 'docs/languages/conftest.py'
+const PAGE = 'docs/guide/python.md'
+const CONFTEST = 'docs/guide/conftest.py'
 
 const blocks = blocksOf(PAGE, readFileSync(PAGE, 'utf8'))
 const python = pythonWithPytest()

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from './browser/chromium.ts'
 import { devtoolsRecording } from './devtools-har.ts'
 
-// The app of docs/frontend.md, in a project that has what `init --endpoints` writes and nothing else.
+// The app of docs/guide/frontend.md, in a project that has what `init --endpoints` writes and nothing else.
 const PACKAGES = [
   'react',
   'react-dom',

@@ -30,7 +30,7 @@ test('the package contains its code, types, licences, fixtures, scenarios, templ
   const copied = paths.filter((path) => !path.startsWith('dist/'))
   expect(paths).toEqual(expect.arrayContaining(EXPECTED))
   const kinds =
-    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|skills\/[\w-]+\/SKILL\.md|src\/cli\/init\/templates\/.+)$/
+    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/([a-z]+\/)?[\w-]+\.(md|py)|skills\/[\w-]+\/SKILL\.md|src\/cli\/init\/templates\/.+)$/
   expect(copied.filter((path) => !kinds.test(path))).toEqual(['LICENSE', 'README.md', 'package.json'])
   const unknown = built.filter((path) => !EXPECTED.includes(path))
   expect(

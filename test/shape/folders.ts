@@ -14,7 +14,7 @@ export interface Folder {
 /** Modules of Node that need no entry: folders that describe the service may use few of them. */
 const ANY_OF_NODE = 'node:'
 
-/** The order of imports. docs/architecture.md shows it. */
+/** The order of imports. docs/inside/architecture.md shows it. */
 export const FOLDERS: readonly Folder[] = [
   {
     name: 'core',

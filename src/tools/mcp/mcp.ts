@@ -20,7 +20,7 @@ export async function mcp(invocation: McpInvocation): Promise<number> {
   const { stdin, stdout, stderr } = process
   if (stdin.isTTY)
     terminal.err(
-      'Coding agents start this command and talk to it on stdin; Ctrl-C ends it. See docs/coding-agents.md.',
+      'Coding agents start this command and talk to it on stdin; Ctrl-C ends it. See docs/guide/coding-agents.md.',
     )
   // A scenario script may write to the console, while stdout is for the protocol.
   Object.defineProperty(process, 'stdout', { value: stderr, configurable: true })

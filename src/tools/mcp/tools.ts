@@ -152,7 +152,7 @@ export const tools: readonly Tool[] = [
   }),
   tool('arm_fault', {
     description:
-      'Make requests fail: arm a preset (list_faults names them) or your own actions. The page docs/faults.md describes rules.',
+      'Make requests fail: arm a preset (list_faults names them) or your own actions. The page docs/guide/faults.md describes rules.',
     input: {
       preset: text('such as rate-limited').optional(),
       match: anything
