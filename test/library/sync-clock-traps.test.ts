@@ -1,4 +1,4 @@
-// One test for each row of the table in docs/guide/time.md, under "One clock with the client".
+// One test for each row of the table in docs/reference/library.md, under "One clock with the client".
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { aBatch } from 'agent-workspace-emulator'
