@@ -177,12 +177,12 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_926,
+  adapters: 4_943,
   cli: 3_332,
   client: 2_008,
   core: 20_111,
   dashboard: 8_602,
-  emulator: 1_795,
+  emulator: 1_798,
   endpoints: 1_436,
   'json-schema': 3_243,
   server: 694,

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { areUnchanged, type FilesRead, readFixtures } from '../adapters/fixtures.ts'
+import { areUnchanged, type FixturesRead, readAgain, readFixtures } from '../adapters/fixtures.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import {
   guardedFiles,
@@ -25,7 +25,7 @@ import type { Origin } from '../core/sandboxes/origin.ts'
 import { Sandbox, sandboxDefaults } from '../core/sandboxes/sandbox.ts'
 import type { RunningSandbox, SandboxMaker } from '../core/sandboxes/sandboxes.ts'
 import type { Service } from '../core/service.ts'
-import { type BuiltState, buildStartingState } from '../core/state/starting-state.ts'
+import { type BuiltState, buildStartingState, type Fixtures } from '../core/state/starting-state.ts'
 import { CLOCK, ORIGIN, type OriginRow, SANDBOX_TABLE, type SandboxState } from '../core/state/state.ts'
 import { Store } from '../core/state/store.ts'
 import { type ClockRow, clockRow, type HostTime, hostTime } from '../core/time/clock.ts'
@@ -41,7 +41,7 @@ const MAX_AGE = 60_000
 
 /** The starting state of sandboxes that give no fixtures, seed, clock or settings, and the files that it was built from. */
 interface DefaultStart extends BuiltState {
-  readonly files: FilesRead
+  readonly read: FixturesRead
   readonly madeAt: number
 }
 
@@ -86,11 +86,15 @@ export class WorkspaceSandboxes implements SandboxMaker {
       return (await this.#build(origin)).state
     const madeAt = this.#host()
     if (this.#defaultStart === undefined || !this.#isFresh(this.#defaultStart, madeAt, reread)) {
-      const files: FilesRead = new Map()
-      this.#defaultStart = { ...(await this.#build({}, files)), files, madeAt }
+      const read = await readAgain(this.#fixturesOf({}), this.#defaultStart?.read)
+      this.#defaultStart = { ...(await this.#build({}, read.fixtures)), read, madeAt }
     }
     const now = this.#startInstant(this.#options.clock)
     return this.#copy(this.#defaultStart.state, { now, ...passing })
+  }
+
+  #fixturesOf({ fixtures }: Origin): NonNullable<Origin['fixtures']> {
+    return fixtures ?? this.#options.fixtures ?? startOptions.fixtures.default
   }
 
   /** How time passes in a new sandbox. */
@@ -101,9 +105,9 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   // A reset reads the files again, and its timestamps are relative to the present instant.
-  #isFresh({ madeAt, isTimeless, files }: DefaultStart, now: number, reread: boolean): boolean {
+  #isFresh({ madeAt, isTimeless, read }: DefaultStart, now: number, reread: boolean): boolean {
     const hasFixedClock = this.#options.clock !== undefined
-    if (reread) return (hasFixedClock || isTimeless) && areUnchanged(files)
+    if (reread) return (hasFixedClock || isTimeless) && areUnchanged(read.files)
     return hasFixedClock || now - madeAt < MAX_AGE
   }
 
@@ -261,9 +265,9 @@ export class WorkspaceSandboxes implements SandboxMaker {
     return join(name === DEFAULT_SANDBOX ? data : join(data, OTHERS), `${name}.json`)
   }
 
-  async #build(origin: Origin, files?: FilesRead): Promise<BuiltState> {
+  async #build(origin: Origin, read?: Fixtures): Promise<BuiltState> {
+    const fixtures = this.#fixturesOf(origin)
     const {
-      fixtures = this.#options.fixtures ?? startOptions.fixtures.default,
       seed = this.#options.seed ?? startOptions.seed.default,
       clock = this.#options.clock,
       settings = this.#options.settings ?? {},
@@ -271,8 +275,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const now = this.#startInstant(clock)
     const common = { strict: this.#strict, host: this.#host }
     const start = { ...common, ...this.#passing(origin), seed, now, settings }
-    const read = await readFixtures(fixtures, files)
-    const built = await buildStartingState(read, start, this.#service)
+    const built = await buildStartingState(read ?? (await readFixtures(fixtures)), start, this.#service)
     if ('state' in built) {
       if (this.#options.latency !== undefined) {
         const [at, { store }] = [formatInstant(now), built.state]
