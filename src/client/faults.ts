@@ -48,7 +48,7 @@ export function faultsOver(ask: CallControl) {
   }
 }
 
-export function armedFault(ask: CallControl, rule: FaultView) {
+function armedFault(ask: CallControl, rule: FaultView) {
   const { id } = rule
   const params = { id }
   const remove = async (): Promise<void> => {

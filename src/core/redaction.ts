@@ -51,7 +51,7 @@ export function secretsIn(value: unknown): string[] {
 }
 
 /** A copy of a JSON value with a replacement of each credential; the value itself if none is another one. */
-export function mapSecrets(value: unknown, replace: (secret: string) => string, isSecret = false): unknown {
+function mapSecrets(value: unknown, replace: (secret: string) => string, isSecret = false): unknown {
   if (typeof value === 'string') {
     if (!isSecret) return mapSecretsInText(value, replace)
     // A digest says nothing about the secret, and tells whether two are the same.

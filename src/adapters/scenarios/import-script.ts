@@ -14,7 +14,7 @@ import { noted, problemOf, registerPlaces, ScenarioError } from './problem.ts'
 type Module = { exports: unknown }
 
 /** Real milliseconds until a script is refused whose imports or top-level promises have not finished. */
-export const LOAD_MS = 5_000
+const LOAD_MS = 5_000
 
 // Only the compiler and the search for files are used: the loader of jiti keeps some modules in the cache of Node, where an
 // edited file would stay in its first version and never be freed.

@@ -58,7 +58,7 @@ function recordRef(): z.ZodType<RecordRef> {
 }
 
 /** The parameters, with the moves that the resources of a service declare. */
-export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<StateFault> {
+function stateSchema(service: KnownNames, settings: Settings): z.ZodType<StateFault> {
   const moves = [...service.recordFaults.values()].map(
     ({ name, schema }) => [name, schema(settings).optional()] as const,
   )

@@ -183,7 +183,7 @@ export function changeRecords(
  * Deletes a record, the future events about it, and all records that are not valid without it: the state can still be loaded.
  * Does nothing when there is no such record.
  */
-export function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
+function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
   if (id === undefined || scope.tx.get(name, id) === undefined) return
   const before = new Set([...brokenRecords(service, scope.tx)].map(({ row }) => row))
   let orphans: readonly { readonly table: string; readonly row: Row }[] = [{ table: name, row: { id } }]

@@ -112,7 +112,7 @@ export interface SandboxState {
 }
 
 /** Core's own tables by their top-level key in the document. */
-export const CORE_TABLES = {
+const CORE_TABLES = {
   schedule: SCHEDULE,
   failed: FAILED_EVENTS,
   idempotency: IDEMPOTENCY,
@@ -139,7 +139,7 @@ const BY_ITSELF: ReadonlySet<string> = new Set([
  * Whether a change is about records, settings, fault rules, stubs or the scenario: an older edit of the state would undo it.
  * The clock, counters and the schedule are not content, so a client that polls does not make an edit outdated.
  */
-export function isContent({ table, id }: Pick<Change, 'table' | 'id'>): boolean {
+function isContent({ table, id }: Pick<Change, 'table' | 'id'>): boolean {
   return table === SANDBOX_TABLE ? id !== CLOCK && id !== COUNTERS : !BY_ITSELF.has(table)
 }
 

@@ -183,7 +183,7 @@ function markFailed(sandbox: Sandbox, event: ScheduledEvent, error: unknown): Ra
 }
 
 /** Number of events after which a clock that has not caught up is reported as late. */
-export const MAX_CATCH_UP = 10_000
+const MAX_CATCH_UP = 10_000
 
 /**
  * Runs the events that are due by the host's clock, in turns, until none is left. Requests are served between turns, at the
