@@ -19,6 +19,7 @@ import { type Respond, respond } from './respond.ts'
 import type { FaultRule } from './rule.ts'
 import { type StateFault, state } from './state.ts'
 import type { Fault, StateHooks } from './state-primitive.ts'
+import { type TomorrowFault, tomorrowFault } from './tomorrow.ts'
 
 declare module './primitive.ts' {
   interface Primitives {
@@ -30,6 +31,7 @@ declare module './primitive.ts' {
     readonly clock: ClockFault
     readonly deliver: DeliverFault
     readonly gate: GateFault
+    readonly tomorrow: TomorrowFault
   }
 }
 
@@ -43,6 +45,7 @@ export const statePrimitives: readonly AnyPrimitive[] = [
   clock,
   deliver,
   gate,
+  tomorrowFault,
 ]
 
 /** Lets the fault rules of a sandbox act on its requests and webhooks. */
