@@ -180,7 +180,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_926,
   cli: 3_332,
   client: 2_008,
-  core: 20_275,
+  core: 20_290,
   dashboard: 8_604,
   emulator: 1_799,
   endpoints: 1_436,
