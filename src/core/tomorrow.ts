@@ -59,10 +59,7 @@ export const nextType = (type: string): string => type.replace(/[^.]*$/, NEW)
 /** The changes in the responses and webhooks of one request or event. */
 export type Tomorrow = NonNullable<ReturnType<typeof tomorrowOf>>
 
-/**
- * The changes that are chosen; undefined for none. Each follows from seed, record and field alone.
- * @param operation of the request; empty for an event
- */
+/** The chosen changes, each from seed, record and field alone; undefined for none. @param operation empty for an event */
 export function tomorrowOf(choice: TomorrowChoice, seed: () => number, operation = '') {
   const { only = [], except = [] } = typeof choice === 'object' ? choice : {}
   const isAbout = (name: string) => !isKind(name) && fitsGlob(name, operation)

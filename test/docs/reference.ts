@@ -192,6 +192,7 @@ const CLASS_MEANINGS: Readonly<Record<string, string>> = {
   'create-without-key': 'POST that creates a record, sent without a key',
   action: 'POST about an existing record',
   webhook: 'none; only with an adapter',
+  tomorrow: 'any; `event` is about webhooks',
 }
 
 /** Counts of each client's card, and the cases that some client did not pass. */

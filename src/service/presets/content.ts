@@ -28,9 +28,7 @@ export const bodies: readonly Preset[] = [
   body('unknown-field', 'An object with a field that the client does not know.', [
     { body: { patch: { added_in_a_later_version: { enabled: true } } } },
   ]),
-  body('tomorrow', 'A response with what a later version may add, and longer ids of new records.', [
-    { tomorrow: {} },
-  ]),
+  body('tomorrow', 'A response as a later version of the service may send it.', [{ tomorrow: {} }]),
   body('null-for-array', 'A list whose data is null instead of an array.', [{ body: { nulls: ['/data'] } }], {
     match: { operation: 'teamspace-users.list' },
   }),
