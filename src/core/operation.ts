@@ -70,7 +70,6 @@ export interface Scope {
   readonly cause: string
   /** The header of the request that has led to this, by way of events too; undefined without a valid one. */
   readonly traceparent: string | undefined
-  /** The changes that a later version may make; undefined without the setting `tomorrow`. */
   readonly tomorrow: Tomorrow | undefined
   /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
   newId(): string

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { setting } from './assumptions.ts'
 import type { ShapeOf } from './fields.ts'
 import { isObject, type Json } from './json.ts'
-import { fitsGlob } from './log/glob.ts'
 import { hash } from './random.ts'
 import type { HeaderList } from './request/headers.ts'
 import { either, form, strictObject } from './strict-input.ts'
@@ -14,9 +13,9 @@ export type TomorrowKind = (typeof TOMORROW_KINDS)[number]
 /** The name of a new field, and the beginning of new values and types of events. */
 const NEW = 'next_generation'
 
-const isKind = (name: string): boolean => (TOMORROW_KINDS as readonly string[]).includes(name)
+export const isKind = (name: string): boolean => (TOMORROW_KINDS as readonly string[]).includes(name)
 
-/** Names of kinds, and of operations as globs: `batch-predictions.*`. Default: all of them, without exception. */
+/** Names of kinds and operations. Default: all of them, without exception. */
 export function tomorrowChoice() {
   const name = z.string().refine((text) => isKind(text) || text.includes('.'), {
     error: `must be one of ${TOMORROW_KINDS.join(', ')}, or the name of an operation such as pages.create`,
@@ -62,9 +61,8 @@ export type Tomorrow = NonNullable<ReturnType<typeof tomorrowOf>>
 /** The chosen changes, each from seed, record and field alone; undefined for none. @param operation empty for an event */
 export function tomorrowOf(choice: TomorrowChoice, seed: () => number, operation = '') {
   const { only = [], except = [] } = typeof choice === 'object' ? choice : {}
-  const isAbout = (name: string) => !isKind(name) && fitsGlob(name, operation)
-  const isOther = !only.every(isKind) && !only.some(isAbout)
-  if (choice === false || isOther || except.some(isAbout)) return undefined
+  const isOther = !only.every(isKind) && !only.includes(operation)
+  if (choice === false || isOther || except.includes(operation)) return undefined
   const kinds = (only.some(isKind) ? only : TOMORROW_KINDS).filter((kind) => !except.includes(kind))
   const made = new Set<string>()
   /** Whether changes of a kind are made. From then on it counts as made. */

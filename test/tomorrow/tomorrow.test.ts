@@ -136,7 +136,7 @@ test('only and except choose kinds and operations', async () => {
     return body.data.map(({ tomorrow = [] }: { tomorrow?: string[] }) => tomorrow.join())
   }
   expect(await kindsOf({})).toEqual(['field,id,header,order', 'field,enum,header,order'])
-  expect(await kindsOf({ only: ['field', 'pages.*'] })).toEqual(['field', ''])
+  expect(await kindsOf({ only: ['field', 'pages.create'] })).toEqual(['field', ''])
   expect(await kindsOf({ except: ['field', 'order', 'pages.create'] })).toEqual(['', 'enum,header'])
   expect(await kindsOf({ only: ['teamspace-users.list'], except: ['order'] })).toEqual([
     '',
@@ -153,6 +153,17 @@ test('a word that is neither a kind nor an operation is refused, and changes not
     detail: expect.stringContaining('must be one of field, enum, id, header, order, event'),
   })
   expect((await page(emulator)).headers.get('x-next')).toBe(null)
+})
+
+test('an operation that does not exist is refused with the nearest one', async () => {
+  const emulator = await testEmulator()
+  const { status, body } = await emulator.control('PATCH', '/settings', {
+    tomorrow: { except: ['order', 'page.create'] },
+  })
+  expect(status).toBe(400)
+  expect(body.details.errors).toMatchObject([
+    { pointer: '/tomorrow/except/1', detail: expect.stringContaining('Did you mean "pages.create"?') },
+  ])
 })
 
 test('the log, the explanation and the fault name the changes; a response does not', async () => {

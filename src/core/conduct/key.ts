@@ -54,10 +54,8 @@ const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
   entry.error?.code === 'idempotency_key_reused' && !isFaulted
 
 /** Whether a success had nothing unusual but what a later version may change. */
-const isOnlyNew = ({ outcome, entry: { tomorrow, faults } }: ObservedRequest): boolean =>
-  outcome === 'success' &&
-  tomorrow !== undefined &&
-  !faults?.fired.some(({ rule }) => rule.preset !== 'tomorrow')
+const isOnlyNew = ({ outcome, entry: { tomorrow, faults } }: ObservedRequest) =>
+  outcome === 'success' && tomorrow && !faults?.fired.some(({ rule }) => rule.preset !== 'tomorrow')
 
 /** The requests of one client to one path with one key, or without a key. */
 const rowsOf = ({ requests }: Observed) =>

@@ -6,6 +6,7 @@ import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
+import type { tomorrowChoice } from '../tomorrow.ts'
 import { type AuthFault, auth } from './auth.ts'
 import { type ClockFault, clock } from './clock.ts'
 import { Decision } from './decision.ts'
@@ -13,13 +14,13 @@ import { type DeliverFault, deliver } from './deliver.ts'
 import { type GateFault, gate, type Passage, passage } from './gate.ts'
 import { type IdemFault, idem } from './idem.ts'
 import type { RequestSubject } from './match.ts'
-import type { Action, AnyPrimitive, Primitives } from './primitive.ts'
+import type { Action, AnyPrimitive, ParametersOf, Primitives } from './primitive.ts'
 import { type QuotaFault, quota } from './quota.ts'
 import { type Respond, respond } from './respond.ts'
 import type { FaultRule } from './rule.ts'
 import { type StateFault, state } from './state.ts'
 import type { Fault, StateHooks } from './state-primitive.ts'
-import { type TomorrowFault, tomorrowFault } from './tomorrow.ts'
+import { tomorrowFault } from './tomorrow.ts'
 
 declare module './primitive.ts' {
   interface Primitives {
@@ -31,7 +32,7 @@ declare module './primitive.ts' {
     readonly clock: ClockFault
     readonly deliver: DeliverFault
     readonly gate: GateFault
-    readonly tomorrow: TomorrowFault
+    readonly tomorrow: ParametersOf<typeof tomorrowChoice>
   }
 }
 

@@ -1,8 +1,5 @@
 import { tomorrowChoice, tomorrowOf } from '../tomorrow.ts'
-import type { ParametersOf } from './primitive.ts'
 import type { StatePrimitive } from './state-primitive.ts'
-
-export type TomorrowFault = ParametersOf<typeof tomorrowChoice>
 
 export const tomorrowFault: StatePrimitive<'tomorrow'> = {
   name: 'tomorrow',

@@ -229,7 +229,6 @@ export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
     /** Null for a subscription from settings, and for a copy in the inbox. */
     webhook_id: z.string().nullable().default(null),
     url: receiverUrl(),
-    // Also the types that the setting tomorrow adds.
     type: webhookTypeName(webhookTypes.flatMap(({ type }) => [{ type }, { type: nextType(type) }])),
     /** The record that it is about: `collection/id`. */
     ref: nonEmptyText(),
