@@ -6,6 +6,7 @@ import { objectId } from '../../src/core/random.ts'
 import { connect, startEmulator } from '../../src/index.ts'
 import { KEYS } from '../support/base-state.ts'
 import { aBatch } from '../support/batches.ts'
+import { alive, dataFolder } from '../support/data-folder.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
@@ -196,4 +197,18 @@ test('the option of the emulator applies to every sandbox, unless its settings h
   expect(await isChanged()).toBe(true)
   expect(await isChanged({ 'users.search': 'exact' })).toBe(true)
   expect(await isChanged({ tomorrow: false })).toBe(false)
+})
+
+test('a saved sandbox keeps its other settings when it is started with the option', async () => {
+  const data = dataFolder()
+  const settingsOf = async (options: object) => {
+    const { emulator } = await alive(data, options)
+    const { overrides } = emulator.sandbox.settings
+    await emulator.close()
+    return overrides
+  }
+  const settings = { 'users.search': 'exact' }
+  expect(await settingsOf({ settings })).toEqual(settings)
+  expect(await settingsOf({ tomorrow: true })).toEqual({ ...settings, tomorrow: true })
+  expect(await settingsOf({})).toEqual({ ...settings, tomorrow: true })
 })

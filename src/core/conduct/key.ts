@@ -53,7 +53,7 @@ export const repeatFamily = family({
 const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
   entry.error?.code === 'idempotency_key_reused' && !isFaulted
 
-/** Whether a success had nothing unusual but what a later version may change. */
+/** Whether a success had only what a later version may change. A single repetition can follow a time-out of the client. */
 const isOnlyNew = ({ outcome, entry: { tomorrow, faults } }: ObservedRequest) =>
   outcome === 'success' && tomorrow && !faults?.fired.some(({ rule }) => rule.preset !== 'tomorrow')
 
@@ -85,10 +85,10 @@ export const keyFamily = family({
     },
     'warning evolve.unknown-value': {
       description:
-        'The client repeats or gives up a call although its response had only what a later version may add.',
+        'The client repeats a call at least twice, or gives it up, although its response had only what a later version may add.',
       section: 'Versioning',
       fix: 'Ignore fields and headers that the client does not know, keep unknown values as texts, and accept ids of any length.',
-      isBad: ({ key, bodies, row }) => key !== undefined && bodies === 1 && row.slice(0, -1).some(isOnlyNew),
+      isBad: ({ key, bodies, row }) => key !== undefined && bodies === 1 && row.slice(0, -2).some(isOnlyNew),
       message: ([{ name, row }]) =>
         `${name} was a success, with what a later version may change: ${row.find(isOnlyNew)?.entry.tomorrow?.join(', ')}. The client sent it ${row.length} times.`,
     },

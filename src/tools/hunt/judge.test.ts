@@ -130,7 +130,7 @@ test('other results are right when the fault has changed the records', () => {
 
 test('a command that gives up because of a later version has a finding about its conduct', () => {
   const rules = [{ preset: 'tomorrow' }]
-  const entries = [{ ...created(1), tomorrow: ['field'] as const }]
+  const entries = [created(1, { tomorrow: ['field'] })]
   const trial = { ...failed('ZodError: unrecognized key'), entries }
   expect(failure(trial, { entries }, { rules })).toMatchObject({
     kind: 'conduct',
