@@ -11,6 +11,7 @@ import type { StreamBody } from './request/stream.ts'
 import type { Row } from './state/commit.ts'
 import type { Transaction } from './state/transaction.ts'
 import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
+import type { Tomorrow } from './tomorrow.ts'
 import type { Treatment } from './webhooks/records.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
@@ -69,6 +70,7 @@ export interface Scope {
   readonly cause: string
   /** The header of the request that has led to this, by way of events too; undefined without a valid one. */
   readonly traceparent: string | undefined
+  readonly tomorrow: Tomorrow | undefined
   /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
   newId(): string
   /** The next UUID of this sandbox. */

@@ -22,4 +22,5 @@ export const TEMPLATES: Readonly<Record<PrimitiveName, RulePart>> = {
   clock: { do: [{ clock: { advance: '1h' } }] },
   gate: { do: [{ gate: { at: 'before-handler' } }] },
   deliver: { match: { webhook: '*' }, do: [{ deliver: { copies: 2 } }] },
+  tomorrow: { do: [{ tomorrow: { only: ['field'] } }] },
 }

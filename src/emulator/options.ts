@@ -194,6 +194,7 @@ export const startOptions = {
       'whether rate limits refuse requests; off: the headers are sent, but X-RateLimit-Remaining never falls below 1 and there is no Retry-After',
   }),
   strict: toggle('invent nothing: endpoints without a contract respond with 501, assumed bodies are off'),
+  tomorrow: toggle('change responses and webhooks of a new sandbox as a later version of the service may'),
   latency: optional(latency, 'none', 'delay of every response of a new sandbox, such as 300ms or 300-800ms'),
   revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
   countCoverage: toggle('count which points of the contract clients meet, for `workspace-emulator coverage`'),

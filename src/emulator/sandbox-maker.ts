@@ -18,6 +18,7 @@ import { isStorageFailure, Refusal, refuse } from '../core/errors.ts'
 import { arm, disarm } from '../core/faults/arm.ts'
 import { faultHooks } from '../core/faults/hooks.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Scope } from '../core/operation.ts'
 import { change, setSettings } from '../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
@@ -193,8 +194,9 @@ export class WorkspaceSandboxes implements SandboxMaker {
 
   // Options of new sandboxes do not change a saved one; options of every sandbox do.
   #applyOptions(sandbox: Sandbox): void {
-    const { rate, skipOnPoll, settings, latency } = this.#options
+    const { rate, skipOnPoll, settings, latency, tomorrow } = this.#options
     if (settings !== undefined) setSettings(sandbox, settings)
+    if (tomorrow) setSettings(sandbox, { tomorrow, ...(sandbox.settings.overrides as JsonObject) })
     if (latency !== undefined) {
       change(sandbox, (scope) => {
         disarm(scope, LATENCY)
@@ -274,7 +276,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
     } = origin
     const now = this.#startInstant(clock)
     const common = { strict: this.#strict, host: this.#host }
-    const start = { ...common, ...this.#passing(origin), seed, now, settings }
+    const own = this.#options.tomorrow ? { tomorrow: true, ...settings } : settings
+    const start = { ...common, ...this.#passing(origin), seed, now, settings: own }
     const built = await buildStartingState(read ?? (await readFixtures(fixtures)), start, this.#service)
     if ('state' in built) {
       if (this.#options.latency !== undefined) {

@@ -32,6 +32,7 @@ import {
   hasMoreBefore,
   listOrder,
 } from '../core/request/pagination.ts'
+import { tomorrow } from '../core/tomorrow.ts'
 
 /** The assumptions about all resources, where the specification is silent. Resources declare the rest next to their code. */
 export const generalAssumptions: Assumptions = {
@@ -291,6 +292,7 @@ export const generalAssumptions: Assumptions = {
     limitClock,
     pathKey,
     deprecatedStatusCode,
+    tomorrow,
     errorTypeBase,
     errorCodes,
     rateLimitReason,

@@ -8,6 +8,7 @@ import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 import { DAY } from '../core/time/instant.ts'
+import { extensible } from '../core/tomorrow.ts'
 import { missing, requireVisible } from './records.ts'
 import { users } from './teamspaces/schema.ts'
 
@@ -31,7 +32,7 @@ const skillFields = () =>
     object: z.literal('skill').default('skill'),
     id: nonEmptyText(),
     scope: z.enum(['user', 'account', 'builtin']),
-    category: z.enum(skillCategories),
+    category: extensible(z.enum(skillCategories)),
     slash_key: z.string(),
     name: z.string(),
     description: z.string(),

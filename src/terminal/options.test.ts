@@ -47,6 +47,7 @@ test('without flags and variables every option has its default', () => {
     auth: 'registered',
     limits: true,
     strict: false,
+    tomorrow: false,
     latency: undefined,
     revealFaults: false,
     countCoverage: false,

@@ -6,7 +6,7 @@ type Entry = OwnCalls['GET /requests']['output']['data'][number]
 
 /** The fields of a request that its line shows. */
 export interface LinedRequest
-  extends Pick<Entry, 'id' | 'at' | 'method' | 'path' | 'status' | 'sandbox' | 'faults'> {
+  extends Pick<Entry, 'id' | 'at' | 'method' | 'path' | 'status' | 'sandbox' | 'faults' | 'tomorrow'> {
   /** Real milliseconds; null where they are not known. */
   readonly ms: number | null
   /** Id of its trace. */
@@ -26,6 +26,7 @@ export function requestLines(request: LinedRequest): Line[] {
     ...(sandbox === 'default' ? [] : [`@${sandbox}`]),
     ...(ms === null ? [] : [`${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`]),
     ...(faults.length === 0 ? [] : [`fault ${faults.join(', ')}`]),
+    ...(request.tomorrow === undefined ? [] : [`tomorrow ${request.tomorrow.join(', ')}`]),
     ...(trace === undefined ? [] : [`trace ${trace}`]),
     id,
   ]

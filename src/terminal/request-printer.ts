@@ -54,6 +54,7 @@ function onRequest({ log, name: sandbox }: Sandbox, listener: (request: LinedReq
         sandbox,
         ms,
         faults: fired,
+        ...(entry.tomorrow && { tomorrow: entry.tomorrow }),
         ...traceIn(entry.headers),
         ...refusal,
       })

@@ -141,10 +141,10 @@ test('what the budget does not reach is counted, and dangerous faults among it a
   const { code, out, err } = await hunt(flags, CAREFUL)
   expect(code).toBe(3)
   expect(err).toMatch(
-    /\n\d\d+ faults x \S+ s = \S+ (?:s|min); the budget reaches 0, the 3 most dangerous first\.$/,
+    /\n\d\d+ faults x \S+ s = \S+ (?:s|min); the budget reaches 0, the 4 most dangerous first\.$/,
   )
   expect(out).toMatch(
-    /^0 runs in \S+ s: 0 findings; 0 passed, (\d\d+) of \1 faults not run, 3 of them dangerous: raise --budget\.$/,
+    /^0 runs in \S+ s: 0 findings; 0 passed, (\d\d+) of \1 faults not run, 4 of them dangerous: raise --budget\.$/,
   )
   const others = await hunt([...flags, '--run', '*/slow*', '--json'], CAREFUL)
   expect([others.code, JSON.parse(others.out)]).toMatchObject([

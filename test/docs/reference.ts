@@ -18,6 +18,7 @@ import { CLIENTS, writtenCards } from '../certify/cards.ts'
 import { FOREIGN, judgedFindings } from '../certify/foreign.ts'
 import { galleryReference } from '../gallery/page.ts'
 import { FOLDERS } from '../shape/folders.ts'
+import { brokenByTable } from '../tomorrow/clients/broken-by.ts'
 import { generalPresets, operationRows, resourceRows } from './support-table.ts'
 
 const { assumptions } = workspaceService
@@ -28,6 +29,7 @@ export const commands = await allCommands()
 export const references: Readonly<Record<string, () => string>> = {
   programme,
   cards,
+  brokenby: () => table(...brokenByTable()),
   foreign: () => cardTables(FOREIGN),
   judged: () =>
     table(
@@ -192,6 +194,7 @@ const CLASS_MEANINGS: Readonly<Record<string, string>> = {
   'create-without-key': 'POST that creates a record, sent without a key',
   action: 'POST about an existing record',
   webhook: 'none; only with an adapter',
+  tomorrow: 'any; `event` is about webhooks',
 }
 
 /** Counts of each client's card, and the cases that some client did not pass. */

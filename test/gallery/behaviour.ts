@@ -235,6 +235,17 @@ export const behaviours: Readonly<Record<string, Behaviour>> = {
     broken: (shown) => expect(shown.requests.length).toBeGreaterThan(30),
     repaired: (shown) => expectError(shown, 'unknown status'),
   },
+  'new-field-refused': {
+    broken: (shown) => {
+      expectRequests(shown, [200, 200, 200])
+      expectError(shown, 'unknown field next_generation')
+      expect(shown.batches).toBe(1)
+    },
+    repaired: (shown) => {
+      expectRequests(shown, [200])
+      expectSuccess(shown)
+    },
+  },
   'only-errors-crash': {
     broken: (shown) => expectError(shown, 'Reduce of empty array'),
     repaired: (shown) => {

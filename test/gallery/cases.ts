@@ -287,6 +287,15 @@ export const cases: readonly GalleryCase[] = [
     level: 'A',
   },
   {
+    name: 'new-field-refused',
+    did: 'It took a response with a field that it did not know for a failed attempt, and repeated the call.',
+    faults: [{ preset: 'tomorrow' }],
+    call: 'create_batch',
+    verdict: 'evolve.unknown-value',
+    severity: 'warning',
+    level: 'A',
+  },
+  {
     name: 'only-errors-crash',
     did: 'It crashed at every completed batch that had only errors.',
     faults: [{ preset: 'batch-all-errored' }],

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { objectId, uuid } from '../../src/core/random.ts'
 import { change, loadDocument } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
@@ -123,7 +124,12 @@ const CREATES: readonly (readonly [name: string, made: number, create: (sandbox:
     'the delivery of a webhook',
     1,
     (sandbox) => {
-      const told = { type: 'batch.completed', ref: 'batch_predictions/x', body: () => ({}) }
+      const told = {
+        type: 'batch.completed',
+        ref: 'batch_predictions/x',
+        schema: z.unknown,
+        body: () => ({}),
+      }
       change(sandbox, (scope) => publish(scope, told))
     },
   ],

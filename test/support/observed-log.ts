@@ -46,6 +46,7 @@ export interface Step {
   readonly created?: readonly string[]
   readonly settings?: Settings
   readonly idempotency?: LogEntry['idempotency']
+  readonly tomorrow?: LogEntry['tomorrow']
 }
 
 /** The instant at which every log of a test starts. */
@@ -105,6 +106,7 @@ export function anEntry(step: Step, n: number): LogEntry {
     caller: step.credential === undefined ? ({ key_id: step.caller ?? 'key' } as never) : undefined,
     credential: step.credential ?? undefined,
     idempotency: step.idempotency ?? 'none',
+    tomorrow: step.tomorrow,
     error:
       step.code === undefined
         ? undefined

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import * as z from 'zod'
 import type { Send } from '../../src/adapters/webhooks/send.ts'
 import { Slots, WebhookSender, type WebhookSenderOptions } from '../../src/adapters/webhooks/sender.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
@@ -82,7 +83,9 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
     defects,
     tell: (body = { description: 'hello' }, type = 'thing.made') => {
       const before = all().length
-      change(sandbox, (scope) => publish(scope, { type, ref: 'things/1', body: () => body }))
+      change(sandbox, (scope) =>
+        publish(scope, { type, ref: 'things/1', schema: z.unknown, body: () => body }),
+      )
       return all().slice(before)
     },
     deliveries: all,

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
-const { codesOn, reportOn } = judging('body.changed', 'key.changed', 'key.missing', 'key.reused')
+const { codesOn, reportOn } = judging(
+  'body.changed',
+  'evolve.unknown-value',
+  'key.changed',
+  'key.missing',
+  'key.reused',
+)
 
 const batch: Step = { operation: 'batch-predictions.create', body: { prompt: 'a' } }
 const lost: Step = { ...batch, status: 0, created: ['things/1'] }
@@ -185,4 +191,27 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   ['an empty body after a success', [batch, { operation: 'batch-predictions.create', status: 400 }], []],
 ])('body.changed: %s', ([, steps, expected]) => {
   expect(only('body.changed', steps)).toEqual(expected)
+})
+
+const later: Step = { ...batch, key: 'k', tomorrow: ['field'] }
+
+test.for<[what: string, steps: Step[], expected: string[]]>([
+  [
+    'a success with a new field that is repeated twice',
+    [later, later, later],
+    ['warning evolve.unknown-value'],
+  ],
+  ['a replay that is not marked', [later, { ...batch, key: 'k' }, later], ['warning evolve.unknown-value']],
+  ['one repetition, as after a time-out of the client', [later, later], []],
+  ['a success without anything new', [batch, batch, batch].map((each) => ({ ...each, key: 'k' })), []],
+  ['a failure with something new', [{ ...later, status: 503 }, later, later], []],
+  ['another fault beside it', [later, later, later].map((each) => ({ ...each, fault: 'slow' })), []],
+  [
+    'the fault itself',
+    [later, later, later].map((each) => ({ ...each, fault: 'tomorrow' })),
+    ['warning evolve.unknown-value'],
+  ],
+  ['a key for each of the bodies', [later, { ...later, key: 'l' }, { ...later, key: 'm' }], []],
+])('evolve.unknown-value: %s', ([, steps, expected]) => {
+  expect(only('evolve.unknown-value', steps)).toEqual(expected)
 })

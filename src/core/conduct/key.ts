@@ -53,6 +53,10 @@ export const repeatFamily = family({
 const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
   entry.error?.code === 'idempotency_key_reused' && !isFaulted
 
+/** Whether a success had only what a later version may change. A single repetition can follow a time-out of the client. */
+const isOnlyNew = ({ outcome, entry: { tomorrow, faults } }: ObservedRequest) =>
+  outcome === 'success' && tomorrow && !faults?.fired.some(({ rule }) => rule.preset !== 'tomorrow')
+
 /** The requests of one client to one path with one key, or without a key. */
 const rowsOf = ({ requests }: Observed) =>
   [...groupBy(requests, ({ reader, key }) => `${reader} ${key}`).values()].map((row) => ({
@@ -63,7 +67,7 @@ const rowsOf = ({ requests }: Observed) =>
     refused: row.filter(isConflict).length,
   }))
 
-/** Whether each call has a key of its own. */
+/** Whether each call has a key of its own, which no success is repeated with. */
 export const keyFamily = family({
   section: 'Limits',
   facts: rowsOf,
@@ -78,6 +82,15 @@ export const keyFamily = family({
         `The Idempotency-Key of ${name} came with ${bodies} different bodies; ${refused} requests were refused.`,
       // Two bodies may be a test of the refusal.
       weigh: ([{ bodies }]) => (bodies > 2 ? 'warning' : 'note'),
+    },
+    'warning evolve.unknown-value': {
+      description:
+        'The client repeats a call at least twice, or gives it up, although its response had only what a later version may add.',
+      section: 'Versioning',
+      fix: 'Ignore fields and headers that the client does not know, keep unknown values as texts, and accept ids of any length.',
+      isBad: ({ key, bodies, row }) => key !== undefined && bodies === 1 && row.slice(0, -2).some(isOnlyNew),
+      message: ([{ name, row }]) =>
+        `${name} was a success, with what a later version may change: ${row.find(isOnlyNew)?.entry.tomorrow?.join(', ')}. The client sent it ${row.length} times.`,
     },
   },
 })

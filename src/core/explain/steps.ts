@@ -124,9 +124,9 @@ function respondedWith({ added, status, remark }: LogEntry): string {
   return `The endpoint at ${added.place} responded with ${status}${remark === undefined ? '' : ` (${remark})`}`
 }
 
-function concluded({ status, faults }: LogEntry): string {
+function concluded({ status, faults, tomorrow }: LogEntry): string {
   const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
-  return `The response ${isWhole ? 'was' : 'would have been'} ${status}, with${faults?.isProxy === true ? 'out' : ''} the rate-limit headers.`
+  return `The response ${isWhole ? 'was' : 'would have been'} ${status}, with${faults?.isProxy === true ? 'out' : ''} the rate-limit headers.${tomorrow === undefined ? '' : ` The setting or fault tomorrow has changed it: ${tomorrow.join(', ')}.`}`
 }
 
 const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {

@@ -1,12 +1,14 @@
+import type { tomorrowChoice } from '../tomorrow.ts'
 import { type AuthFault, auth } from './auth.ts'
 import { type ClockFault, clock } from './clock.ts'
 import { type DeliverFault, deliver } from './deliver.ts'
 import { type GateFault, gate } from './gate.ts'
 import { type IdemFault, idem } from './idem.ts'
-import type { AnyPrimitive } from './primitive.ts'
+import type { AnyPrimitive, ParametersOf } from './primitive.ts'
 import { type QuotaFault, quota } from './quota.ts'
 import { type Respond, respond } from './respond.ts'
 import { type StateFault, state } from './state.ts'
+import { tomorrowFault } from './tomorrow.ts'
 
 declare module './primitive.ts' {
   interface Primitives {
@@ -18,6 +20,7 @@ declare module './primitive.ts' {
     readonly clock: ClockFault
     readonly deliver: DeliverFault
     readonly gate: GateFault
+    readonly tomorrow: ParametersOf<typeof tomorrowChoice>
   }
 }
 
@@ -31,4 +34,5 @@ export const statePrimitives: readonly AnyPrimitive[] = [
   clock,
   deliver,
   gate,
+  tomorrowFault,
 ]

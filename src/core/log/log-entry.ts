@@ -42,6 +42,7 @@ export function logEntry(
     operation: name === '' ? undefined : name,
     added: (stub ?? place) === undefined ? undefined : call.operation,
     remark: exchange.reply?.remark,
+    tomorrow: exchange.tomorrow?.made(),
     params: masked(call.params, words),
     nearest: exchange.nearest,
     query,

@@ -8,6 +8,7 @@ import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
+import type { TomorrowKind } from '../tomorrow.ts'
 import type { Evidence } from './evidence.ts'
 import type { KeptResponse } from './kept-response.ts'
 
@@ -84,6 +85,8 @@ export interface LogEntry {
   readonly added: AnyOperation | undefined
   /** What is wrong with a response that was sent nevertheless. */
   readonly remark: string | undefined
+  /** The kinds of changes by the setting `tomorrow`; undefined for none. */
+  readonly tomorrow?: readonly TomorrowKind[] | undefined
   readonly params: Readonly<Record<string, string>>
   /** `METHOD /template` of the nearest operations, for a request that matched none. */
   readonly nearest: readonly string[]

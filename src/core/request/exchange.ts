@@ -13,14 +13,15 @@ import type {
 } from '../log/request-log.ts'
 import { validTraceparent } from '../log/traceparent.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
-import { Chance, type Label } from '../random.ts'
+import { Chance, type Label, objectId } from '../random.ts'
 import type { OwnResult } from '../record/own-result.ts'
 import { controlUrlOf } from '../sandboxes/name.ts'
 import type { Commit } from '../state/commit.ts'
-import { nextId, nextNumber } from '../state/counters.ts'
+import { nextFree, nextId, nextNumber } from '../state/counters.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from '../time/instant.ts'
 import { type NewEvent, schedule, unschedule } from '../time/scheduler.ts'
+import { type Tomorrow, tomorrow, tomorrowOf } from '../tomorrow.ts'
 import type { Treatment } from '../webhooks/records.ts'
 import type { Caller } from './auth.ts'
 import type { HeaderList } from './headers.ts'
@@ -145,14 +146,17 @@ export class HandlerScope implements Scope {
   readonly cause: string
   #seed: number | undefined
   traceparent: string | undefined
+  tomorrow: Tomorrow | undefined
   readonly #surroundings: Surroundings
 
-  constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string) {
+  constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string, operation?: string) {
     this.tx = tx
     this.now = now
     this.settings = surroundings.settings
     this.cause = cause
     this.#surroundings = surroundings
+    if (this.settings.overrides.tomorrow !== undefined)
+      this.tomorrow = tomorrowOf(this.settings.get(tomorrow), () => this.seed, operation)
   }
 
   get seed(): number {
@@ -172,7 +176,10 @@ export class HandlerScope implements Scope {
     return controlUrlOf(this.sandbox, this.#surroundings.origin)
   }
 
-  readonly newId = (): string => nextId(this.tx, this.seed, 'ids')
+  readonly newId = (): string =>
+    this.tomorrow?.makes('id')
+      ? nextFree(this.tx, 'ids', (n) => objectId(this.seed, n).padEnd(64, objectId(~this.seed, n)))
+      : nextId(this.tx, this.seed, 'ids')
   readonly newUuid = (): string => nextId(this.tx, this.seed, 'uuids')
   readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
   readonly schedule = (event: NewEvent): void => {
@@ -228,8 +235,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   #assumed: Set<string> | undefined
   #mentioned: Set<string> | undefined
 
-  constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
-    super(...scope)
+  constructor(call: Call, ...[tx, now, around, id]: ConstructorParameters<typeof HandlerScope>) {
+    super(tx, now, around, id, call.operation.name)
     this.call = call
     if (call.headers.traceparent !== undefined) this.traceparent = validTraceparent(call.headers.traceparent)
     this.hooks = call.hooks

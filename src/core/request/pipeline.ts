@@ -89,6 +89,9 @@ function handle(_: Sandbox, exchange: Exchange): void {
   exchange.reply = operation.handle(exchange)
   // Before the commit, which adds changes of its own.
   if (operation.place !== undefined) exchange.result = resultOf(exchange)
+  // Before the response is stored: a replay has the same bytes.
+  if (exchange.tomorrow !== undefined)
+    exchange.reply = exchange.tomorrow.reply(exchange.reply, operation.output?.(exchange.settings))
 }
 
 /**

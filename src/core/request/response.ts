@@ -1,11 +1,12 @@
 import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
-import type { Json } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
 import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
+import { ERROR_BODIES } from '../tomorrow.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import type { Admission } from './rate-limiter.ts'
@@ -28,7 +29,7 @@ export interface ApiResponse extends Content {
 
 /** Creates the response of a request that has passed the pipeline or was refused, and logs it. */
 export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
-  const { hooks } = exchange
+  const { hooks, tomorrow } = exchange
   const content = hooks?.content(exchange) ?? contentOf(exchange)
   const { method, operation, cors } = exchange.call
   const found =
@@ -39,11 +40,12 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const shown = sandbox.service.assumptions.shownOf(exchange.assumed)
   if (shown !== '') own.push(['X-Emulator-Assumed', shown])
   own.push(['X-Emulator-Request-Id', exchange.id], ['Date', httpDate(exchange.now)])
-  const { admission, headers } =
+  const { admission, headers: all } =
     hooks === undefined
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines, bytes } = content
+  const headers = tomorrow === undefined ? all : tomorrow.headers(all)
   const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, words)
   const shownText = text ?? bytes?.toString()
@@ -119,13 +121,14 @@ export function fail(exchange: Exchange, refusal: Refusal): Content {
   for (const reliance of [...facts.assumed, ...bodyReliances(refusal, errorFormat)])
     exchange.note(...reliance)
   const problem = errorFormat === 'problem'
-  const body: Json = problem
+  const body: JsonObject = problem
     ? problemBody(refusal, facts, exchange, call.path)
     : standardBody(refusal, facts, settings)
   const type = problem ? PROBLEM_TYPE : JSON_TYPE
+  const sent = exchange.tomorrow?.body(body, ERROR_BODIES[facts.kind.documented ? 'shown' : 'other']) ?? body
   const { headers: own = facts.status === 401 ? CHALLENGE : [] } = refusal.options
   const headers = [...own, ['Content-Type', type] as const]
-  return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
+  return { status: facts.status, headers, text: JSON.stringify(sent), lines: undefined }
 }
 
 /** The rate-limit headers of every response. Specification: Limits / Rate limits. */

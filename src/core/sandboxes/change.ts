@@ -12,6 +12,7 @@ import { unmaskedDocument } from '../state/masked.ts'
 import { CLOCK, SANDBOX_TABLE, type SandboxState, SETTINGS } from '../state/state.ts'
 import { Clock, type ClockRow, clockRow } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
+import { isKind, tomorrow } from '../tomorrow.ts'
 import { zodIssues } from '../zod-issues.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -44,10 +45,18 @@ export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject
 // A limit for an operation that is gone stays, so only the others are checked.
 function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
   const known = new Set(settings.get(limitOverrides).map(({ operation }) => operation))
-  return new Settings(values).get(limitOverrides).flatMap(({ operation }, n) => {
-    const { error } = known.has(operation) ? {} : operationName(service).safeParse(operation)
-    return error === undefined ? [] : [...zodIssues(error, pointer(limitOverrides.key, n, 'operation'))]
-  })
+  const check = (name: string, ...place: readonly PropertyKey[]): Issue[] => {
+    const { error } = known.has(name) || isKind(name) ? {} : operationName(service).safeParse(name)
+    return error === undefined ? [] : [...zodIssues(error, pointer(...place))]
+  }
+  const own = new Settings(values)
+  const later = Object.entries<readonly string[]>(Object(own.get(tomorrow)))
+  return [
+    ...own
+      .get(limitOverrides)
+      .flatMap((each, n) => check(each.operation, limitOverrides.key, n, 'operation')),
+    ...later.flatMap(([list, names]) => names.flatMap((name, n) => check(name, tomorrow.key, list, n))),
+  ]
 }
 
 /** The state in a document for a sandbox. Refuses the whole document with every issue. */

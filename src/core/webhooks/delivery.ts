@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { refuse } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import { childOf } from '../log/traceparent.ts'
@@ -6,6 +7,7 @@ import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { eventId, SCHEDULE } from '../time/scheduler.ts'
+import { nextType } from '../tomorrow.ts'
 import { INBOX_URL } from './inbox.ts'
 import { receivedOf, webhookRequest } from './message.ts'
 import { placed, released } from './queue.ts'
@@ -39,6 +41,8 @@ interface Publication {
   readonly type: string
   /** The record that it is about: `collection/id`. */
   readonly ref: string
+  /** Of the object. */
+  readonly schema: () => z.ZodType
   /** Creates the object that is delivered, as JSON; only called when there is a subscriber. */
   readonly body: () => object
 }
@@ -59,14 +63,17 @@ export interface AttemptResult {
  * from records come first, then those from settings. Fault rules decide about each delivery.
  * @returns the deliveries, without copies that faults have added
  */
-export function publish(scope: Scope, { type, ref, body }: Publication): readonly Delivery[] {
+export function publish(scope: Scope, publication: Publication): readonly Delivery[] {
+  const { type, ref, schema, body } = publication
   const published: Delivery[] = []
   for (const { id: webhook_id, url, events, disabled_at } of subscriptionsOf(scope)) {
     if (disabled_at !== undefined || (events !== null && !events.includes(type))) continue
     const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? { copies: 1, faults: null }
     const id = scope.newId()
+    const isTyped = scope.settings.get(envelope) === 'typed'
     const data = body()
-    const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
+    const plain = isTyped ? { id, type, created_at: scope.at, data } : data
+    const sent = scope.tomorrow?.body(plain, isTyped ? z.object({ data: schema() }) : schema()) ?? plain
     const first = placed(scope, {
       id,
       webhook_id,
@@ -91,6 +98,8 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
     enterGate(scope, first)
   }
+  if (published.length > 0 && type !== nextType(type) && scope.tomorrow?.makes('event'))
+    publish(scope, { ...publication, type: nextType(type) })
   removeOldest(scope.tx)
   return published
 }

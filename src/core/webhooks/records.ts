@@ -7,6 +7,7 @@ import { TRACEPARENT } from '../log/traceparent.ts'
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { type Clash, json, nameAmong, together } from '../strict-input.ts'
+import { nextType } from '../tomorrow.ts'
 
 /** A type of webhook. */
 interface NamedWebhookType {
@@ -228,7 +229,7 @@ export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
     /** Null for a subscription from settings, and for a copy in the inbox. */
     webhook_id: z.string().nullable().default(null),
     url: receiverUrl(),
-    type: webhookTypeName(webhookTypes),
+    type: webhookTypeName(webhookTypes.flatMap(({ type }) => [{ type }, { type: nextType(type) }])),
     /** The record that it is about: `collection/id`. */
     ref: nonEmptyText(),
     /** The object as it was at the transition: every attempt sends it unchanged (T38). */

@@ -20,7 +20,7 @@ type Kind = 'all' | 'errors' | 'faulted'
 const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   all: () => true,
   errors: ({ status, end, cors }) => end !== null || status === 0 || status >= 400 || cors !== undefined,
-  faulted: ({ faults }) => faults.length > 0,
+  faulted: ({ faults, tomorrow }) => faults.length > 0 || tomorrow !== undefined,
 }
 
 const FAULT = 'Fault'
@@ -143,7 +143,7 @@ export default function Requests() {
   const all = paused ?? entries
   const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
   const hidden = [
-    ...(all.some(({ faults, cors }) => faults.length > 0 || cors !== undefined) ? [] : [FAULT]),
+    ...(all.some((row) => KINDS.faulted(row) || row.cors !== undefined) ? [] : [FAULT]),
     ...(all.some(({ trace }) => trace !== undefined) ? [] : [TRACE]),
   ].join()
   const columns = useMemo(() => columnsFor(hidden.split(',')), [hidden])
@@ -221,10 +221,11 @@ export default function Requests() {
 
 /** The faults that fired on a request, and whether its page cannot read the response. */
 function Interference({ row }: { row: LogRow }) {
-  if (row.cors === undefined) return <FaultTag ids={row.faults} />
+  const ids = [...row.faults, ...(row.tomorrow?.map((kind) => `tomorrow: ${kind}`) ?? [])]
+  if (row.cors === undefined) return <FaultTag ids={ids} />
   return (
     <>
-      <CorsTag row={row} /> {row.faults.length > 0 && <FaultTag ids={row.faults} />}
+      <CorsTag row={row} /> {ids.length > 0 && <FaultTag ids={ids} />}
     </>
   )
 }

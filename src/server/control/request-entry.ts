@@ -11,6 +11,7 @@ import { caller } from '../../core/request/auth.ts'
 import { STEPS } from '../../core/request/steps.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { parseInstant } from '../../core/time/instant.ts'
+import { TOMORROW_KINDS } from '../../core/tomorrow.ts'
 import { BASE } from './route.ts'
 
 /** The path that explains a request. */
@@ -52,6 +53,8 @@ export const requestEntry = () =>
     error: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
     /** What is wrong with the response of an endpoint of your own, which was sent nevertheless. */
     remark: z.string().exactOptional(),
+    /** The kinds of changes that the setting or the fault `tomorrow` has made; absent for none. */
+    tomorrow: z.array(z.enum(TOMORROW_KINDS)).readonly().exactOptional(),
     /** Ids of the assumptions that the response relies on. */
     assumed: z.array(z.string()),
     /** Ids of the fault rules that fired. */
@@ -113,6 +116,7 @@ export function entryOf(
     ...traceIn(headers),
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
     ...(entry.remark !== undefined && { remark: entry.remark }),
+    ...(entry.tomorrow && { tomorrow: entry.tomorrow }),
     assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),

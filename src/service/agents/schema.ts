@@ -5,6 +5,7 @@ import type { Finder } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
 import type { Index } from '../../core/state/indexes.ts'
 import { DAY } from '../../core/time/instant.ts'
+import { extensible } from '../../core/tomorrow.ts'
 import { refersTo, requireOwn, requireVisible } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import { type OpaqueRecord, opaqueRecord } from '../uncontracted.ts'
@@ -152,7 +153,7 @@ export const shownTrigger = (settings: Settings) =>
     response_thread: writable.response_thread().optional(),
     created_at: timestamp(),
     updated_at: timestamp(),
-    warnings: z.array(z.strictObject({ code: nonEmptyText(), message: z.string() })).default([]),
+    warnings: z.array(z.strictObject({ code: extensible(nonEmptyText()), message: z.string() })).default([]),
   })
 
 const triggerRecord = (settings: Settings) =>

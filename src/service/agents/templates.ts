@@ -6,6 +6,7 @@ import type { Chance } from '../../core/random.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
 import { shown } from '../../core/state/state.ts'
+import { extensible } from '../../core/tomorrow.ts'
 import { presentedSecret, unusedSecret } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import { uncontracted } from '../uncontracted.ts'
@@ -17,7 +18,7 @@ const shownTemplate = () =>
       title: z.string(),
       description: z.string(),
       emoji: z.string(),
-      category: z.string(),
+      category: extensible(z.string()),
       connectors: z.array(anyObject()).default([]),
       prompt_examples: z.array(z.string()),
       is_curated_template: z.boolean(),

@@ -9,7 +9,7 @@ import { whyNoOutput } from './output-schema.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED, shownBatch } from './responses.ts'
 import { type BatchEventKind, scheduleBatch } from './schedule.ts'
-import type { Batch, End, Plan, Progress } from './schema.ts'
+import { type Batch, batchResponse, type End, type Plan, type Progress } from './schema.ts'
 import {
   batchError,
   cancelInFlight,
@@ -143,6 +143,7 @@ function terminate(
   publish(scope, {
     type: noticeOf(moved.status),
     ref: refOf(batches, moved),
+    schema: batchResponse,
     body: () => shownBatch(moved, scope),
   })
   return moved

@@ -122,6 +122,7 @@ function triggered(scope: Scope, { type, batch: id, data = {} }: WebhookTrigger)
   return publish(scope, {
     type,
     ref: refOf(batches, batch),
+    schema: batchResponse,
     body: () => mergePatch({ ...shownBatch(batch, scope), status } as JsonObject, data) as JsonObject,
   })
 }

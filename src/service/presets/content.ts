@@ -28,6 +28,7 @@ export const bodies: readonly Preset[] = [
   body('unknown-field', 'An object with a field that the client does not know.', [
     { body: { patch: { added_in_a_later_version: { enabled: true } } } },
   ]),
+  body('tomorrow', 'A response as a later version of the service may send it.', [{ tomorrow: {} }]),
   body('null-for-array', 'A list whose data is null instead of an array.', [{ body: { nulls: ['/data'] } }], {
     match: { operation: 'teamspace-users.list' },
   }),

@@ -4,6 +4,7 @@ import { refuse } from '../../core/errors.ts'
 import { queryText } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
+import { extensible } from '../../core/tomorrow.ts'
 import { type Entry, listResponse, objectPage, pageQuery } from '../cursor-page.ts'
 import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
 import { byTeamspace, type Membership, memberships, type User, userRecord, users, usersOf } from './schema.ts'
@@ -21,7 +22,7 @@ const userItem = () =>
     .omit({ organization_id: true, created_at: true })
     .extend({
       email: z.email(),
-      permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
+      permissions: z.strictObject({ role: extensible(z.string()), agent_ids: z.array(z.string()) }),
     })
     .meta({ title: 'teamspace_user' })
 

@@ -7,6 +7,7 @@ import { verdicts } from '../../core/conduct/verdicts.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
 import { formatDuration } from '../../core/time/instant.ts'
 import { later } from '../../core/time/realtime.ts'
+import { deliveries } from '../../core/webhooks/records.ts'
 import { OK } from '../../terminal/command.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
 import { type Concluded, conclusions, OUTCOMES, prepared } from './commands.ts'
@@ -25,7 +26,8 @@ export type CaseOutcome = Awaited<ReturnType<typeof runCase>>
 /** Runs the client once, while its requests meet the failures of a case, and judges it. */
 export function runCase(setup: Setup, each: Case) {
   const { adapter } = setup.options
-  return onStage(setup, each, adapter ? OUTCOMES : {}, async (stage) => {
+  const settings = { ...(adapter && OUTCOMES), ...(each.tomorrow && { tomorrow: { only: [each.tomorrow] } }) }
+  return onStage(setup, each, settings, async (stage) => {
     const subject = adapter ? await prepared(stage, each.commands) : undefined
     // The requests that prepare the case are not those of the client.
     await stage.client.requests.clear()
@@ -37,11 +39,16 @@ export function runCase(setup: Setup, each: Case) {
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
       const { code, ms, output } = await client.end()
-      const crashed = adapter || client.isLate() ? [] : crashIn(code, output)
+      const entries = stage.sandbox.log.entries()
+      const isOk = judgement.result === 'passed' && entries.every(({ status }) => status < 400)
+      const message = `The client ended with ${code}, although all of its requests succeeded.`
+      const gaveUp = each.tomorrow && isOk && code !== OK && evolved({ message, requests: [], evidence: {} })
+      const ended = adapter || client.isLate() ? [] : gaveUp || crashIn(code, output)
       return {
         ...judgement,
-        findings: [...judgement.findings, ...crashed] as readonly Finding[],
-        sent: sentIn(stage.sandbox.log.entries()),
+        ...(gaveUp && ended === gaveUp && { result: 'failed' as const }),
+        findings: [...judgement.findings, ...ended] as readonly Finding[],
+        sent: sentIn(entries),
         /** Null if the client was ended at its time limit. */
         exit_code: client.isLate() ? null : code,
         /** Real milliseconds. */
@@ -72,15 +79,21 @@ async function judged(
   const except = ['fault.not-met', ...(isLate ? ABSENCES : [])]
   const { data } = conductOf(sandbox, entries, { retries, except })
   const stuck = isLate && !data.some(({ code }) => code === 'timeout.body') ? stuckIn(last, limit) : []
-  const findings: readonly Finding[] = [...(concluded?.findings ?? []), ...data, ...stuck]
+  // A valid response that is refused is only unusual by what is new in it.
+  const isRefusal = ({ code }: Finding) => each.tomorrow !== undefined && code !== 'result.wrong'
+  const answers = (concluded?.findings ?? []).flatMap((one) => (isRefusal(one) ? evolved(one) : one))
+  const findings: readonly Finding[] = [...answers, ...data, ...stuck]
   if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings } as const
   const rules = await client.faults.list()
   const fired = rules.reduce((sum, rule) => sum + rule.fired, 0)
   const isOver = rules.every(({ times, when }) => when?.sequence || (times ?? Infinity) <= fired)
+  const isNew = entries.some((entry) => entry.tomorrow) || sandbox.store.rows(deliveries.name).size > 0
+  const isMet = !each.tomorrow || isNew || (each.webhook && concluded)
   // Why the case was not reached; null when it was.
   const reason =
     (concluded?.unsupported && `The adapter does not support ${concluded.unsupported}.`) ??
     notReached(each, fired, entries) ??
+    (isMet ? undefined : 'Nothing was new: no response or webhook had this change.') ??
     (isLate
       ? isObeyingRetryAfter(last, limit)
         ? null
@@ -111,6 +124,12 @@ function sentIn(entries: readonly LogEntry[]): readonly string[] {
   const requests = entries.map((entry, n) => observe(entry, undefined, n))
   const kinds = groupBy(requests, ({ name, ending }) => `${name} ${ending}`)
   return [...kinds].slice(0, 5).map(([text, { length }]) => `${length} x ${text}`)
+}
+
+/** The finding about a client that gives up a call because of what is new in its response. */
+export function evolved({ message, requests, evidence }: Pick<Finding, 'message' | 'requests' | 'evidence'>) {
+  const verdict = verdicts.filter(({ code }) => code === 'evolve.unknown-value')
+  return verdict.map(({ description: _, ...each }): Finding => ({ ...each, message, requests, evidence }))
 }
 
 /** How runtimes begin or end the report of a crash. */

@@ -1,6 +1,7 @@
 import type { Finding } from '../../core/conduct/finding.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { SECOND } from '../../core/time/instant.ts'
+import { nextType } from '../../core/tomorrow.ts'
 import { sign } from '../../core/webhooks/message.ts'
 import type { CaseStage, ClientProcess } from '../client-process.ts'
 import type { Case } from './programme.ts'
@@ -50,7 +51,7 @@ const ARGUMENTS: Readonly<Record<string, (subject: CaseSubject, each: Case, now:
   list_all: ({ teamspace_id }) => ({ teamspace_id, limit: 5 }),
   create_batch: (_, { hasKey }) => ({ body: BATCH, ...(hasKey && { idempotency_key: 'order-1' }) }),
   upload: () => ({ name: 'Certified' }),
-  verify_webhook: (_, { webhook }, now) => (webhook ? webhookOf(webhook, now) : {}),
+  verify_webhook: (_, { webhook, tomorrow }, now) => (webhook ? webhookOf(webhook, now, tomorrow) : {}),
 }
 
 /** The facts that the answer to a command is compared with. */
@@ -94,11 +95,12 @@ const BODY = '{"object":"batch_prediction","id":"b1","status":"completed"}'
 /** Seconds after which a webhook is too old. */
 const TOLERANCE = 300
 
-function webhookOf({ age, isForged }: NonNullable<Case['webhook']>, now: number): JsonObject {
+function webhookOf({ age, isForged }: NonNullable<Case['webhook']>, now: number, isNew?: string): JsonObject {
   const now_s = Math.floor(now / SECOND)
   const timestamp = String(now_s - age)
   const signed = isForged ? BODY.replace('completed', 'cancelled') : BODY
   const signature = `sha256=${sign(Buffer.from(`${timestamp}.${signed}`), SECRET)}`
-  const headers = { 'X-Timestamp': timestamp, 'X-Signature': signature }
+  const type = isNew && { 'X-Emulator-Event': nextType('batch_prediction.completed') }
+  const headers = { ...type, 'X-Timestamp': timestamp, 'X-Signature': signature }
   return { body: BODY, headers, secret: SECRET, tolerance_s: TOLERANCE, now_s }
 }

@@ -5,6 +5,7 @@ import type { FaultDraft, FaultMatch } from '../../core/faults/rule.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { Service } from '../../core/service.ts'
+import { TOMORROW_KINDS, type TomorrowKind } from '../../core/tomorrow.ts'
 import { UsageError } from '../../terminal/options.ts'
 
 /** A class of operations that are certified in the same way. */
@@ -50,6 +51,8 @@ export interface Case extends Pick<CaseClass, 'hasKey' | 'commands'> {
   /** Absent for a case that only an adapter can meet. */
   readonly rule?: FaultDraft
   readonly webhook?: (typeof WEBHOOKS)['genuine']
+  /** What all responses and webhooks have of a later version. */
+  readonly tomorrow?: TomorrowKind
   /** Number in the whole programme, from 1, whatever part of it runs. */
   readonly seed: number
 }
@@ -64,8 +67,8 @@ const PAIRS = [
 /** A gateway error although the request took effect: only a problem where that changes something. */
 const AFTER_EFFECT = 'ambiguous-gateway-5xx'
 
-/** Presets about webhooks need a receiver, a gate needs a test, and a batch that never ends says nothing about its client. */
-const LEFT_OUT = ['batch-stuck', 'gate', 'webhook-before-create-response']
+/** Presets about webhooks need a receiver, a gate needs a test, a batch that never ends says nothing, and `tomorrow` has cases. */
+const LEFT_OUT = ['batch-stuck', 'gate', 'webhook-before-create-response', 'tomorrow']
 
 /** The case in which the body of a create is a stream, which cannot be sent twice without care. */
 const STREAMED = 'create-without-key/server-error'
@@ -104,8 +107,14 @@ export function programmeOf(service: Service, settings: Settings, hasAdapter: bo
   const webhooks = Object.entries(WEBHOOKS).map(([name, webhook]) => {
     return { name: `webhook/${name}`, class: 'webhook', commands: ['verify_webhook'], faults: [], webhook }
   })
-  const cases: Case[] = [...failures, ...webhooks].map((each, n) => ({ ...each, seed: n + 1 }))
-  return cases.filter(({ name, rule }) => name !== UNREACHABLE && (hasAdapter ? name !== BY_OFFSET : rule))
+  const later = TOMORROW_KINDS.map((kind) => {
+    const read = { commands: ['create_batch', 'get', 'list_all'] }
+    const own = kind === 'event' ? { commands: ['verify_webhook'], webhook: WEBHOOKS.genuine } : read
+    return { name: `tomorrow/${kind}`, class: 'tomorrow', faults: [], tomorrow: kind, ...own }
+  })
+  const cases: Case[] = [...failures, ...webhooks, ...later].map((each, n) => ({ ...each, seed: n + 1 }))
+  const fits = ({ name, rule, tomorrow }: Case) => (hasAdapter ? name !== BY_OFFSET : (rule ?? tomorrow))
+  return cases.filter((each) => each.name !== UNREACHABLE && fits(each))
 }
 
 function isList(operation: AnyOperation, settings: Settings): boolean {

@@ -128,6 +128,21 @@ test('other results are right when the fault has changed the records', () => {
   expect(failure(trial, {}, { rules: [{ preset: 'page-empty-has-more' }] })?.kind).toBe('wrong result')
 })
 
+test('a command that gives up because of a later version has a finding about its conduct', () => {
+  const rules = [{ preset: 'tomorrow' }]
+  const entries = [created(1, { tomorrow: ['field'] })]
+  const trial = { ...failed('ZodError: unrecognized key'), entries }
+  expect(failure(trial, { entries }, { rules })).toMatchObject({
+    kind: 'conduct',
+    conduct: ['warning evolve.unknown-value'],
+    defect: 'evolve.unknown-value at pages.create',
+  })
+  expect(failure({ ...trial, exit_code: 0 }, { entries }, { rules })).toBe(undefined)
+  expect(failure({ ...trial, entries: [created(1)] }, { entries }, { rules })?.kind).toBe('clear error')
+  const both = { rules: [...rules, { preset: 'rate-limited' }] }
+  expect(failure(trial, { entries }, both)?.kind).toBe('clear error')
+})
+
 test('failures are the same defect whatever names and numbers they show, and JSON that is bad in one operation', () => {
   const crash = (output: string, operation = 'pages.create') =>
     failure({ ...failed(output), entries: [created(1, { operation })] })?.defect

@@ -5,7 +5,7 @@ import type { Service } from '../../core/service.ts'
 import { formatDuration } from '../../core/time/instant.ts'
 import { deliveries } from '../../core/webhooks/records.ts'
 import { counted } from '../../core/words.ts'
-import { isObeyingRetryAfter } from '../certify/case.ts'
+import { evolved, isObeyingRetryAfter } from '../certify/case.ts'
 import { isCutOrOpen } from '../certify/verdicts.ts'
 import type { Trial } from './trial.ts'
 
@@ -105,9 +105,13 @@ const CHECKS: Readonly<Record<Exclude<FailureKind, 'conduct'>, Check>> = {
 }
 
 /** The errors and warnings about the client that the run without faults does not have: first those that were not found before. */
-function newConduct({ findings }: Trial, { clean, known }: RunComparison) {
+function newConduct({ findings, exit_code, isLate, entries }: Trial, { clean, known, rules }: RunComparison) {
+  const operation = entries.find((entry) => entry.tomorrow)?.operation
+  const isGivenUp = operation && exit_code && !isLate && rules.every(({ preset }) => preset === 'tomorrow')
+  const message = 'The command failed, although the response had only what a later version may change.'
+  const gaveUp = isGivenUp ? evolved({ message, requests: [], evidence: { exit_code } }) : []
   const usual = new Set(clean.findings.map(({ code }) => code))
-  const all = findingsFrom(findings, 'warning')
+  const all = findingsFrom([...findings, ...gaveUp.map((each) => ({ ...each, operation }))], 'warning')
     .filter(({ code }) => !usual.has(code))
     .map((each) => ({ ...each, defect: `${each.code} at ${each.operation}` }))
   return all.sort((a, b) => Number(known.has(a.defect)) - Number(known.has(b.defect)))

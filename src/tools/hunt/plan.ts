@@ -15,10 +15,10 @@ export interface FaultPlan {
   readonly isDangerous?: boolean
 }
 
-/** The faults that do most harm: a write that may have taken effect, a lost connection, 429, 503 and a torn stream. */
+/** The faults that do most harm: a later version, a write that may have taken effect, a lost connection, 429, 503, a torn stream. */
 const DANGEROUS = [
-  ...['lost-response-after-commit', 'ambiguous-gateway-5xx', 'rst-before-headers', 'rate-limited'],
-  ...['unavailable-with-retry-after', 'ndjson-abort-mid-stream'],
+  ...['tomorrow', 'lost-response-after-commit', 'ambiguous-gateway-5xx', 'rst-before-headers'],
+  ...['rate-limited', 'unavailable-with-retry-after', 'ndjson-abort-mid-stream'],
 ]
 
 /** What the command does without faults. */

@@ -90,6 +90,10 @@ export const bodyCases: readonly PresetCase[] = [
     expected: '\u00ef\u00bb\u00bf{',
   },
   body('unknown-field', (text) => parse(text)?.added_in_a_later_version, { enabled: true }),
+  body('tomorrow', (text, headers) => [typeof parse(text)?.next_generation, headers['x-next']], [
+    'object',
+    '1',
+  ]),
   body('null-for-array', (text) => ({ data: parse(text)?.data }), { data: null }),
   poll('unknown-enum', ({ status }) => status, 'reconciling'),
   {

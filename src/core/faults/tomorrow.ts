@@ -1,0 +1,16 @@
+import { tomorrowChoice, tomorrowOf } from '../tomorrow.ts'
+import type { StatePrimitive } from './state-primitive.ts'
+
+export const tomorrowFault: StatePrimitive<'tomorrow'> = {
+  name: 'tomorrow',
+  kind: 'state',
+  description: 'one response as a later version of the service may send it, as the setting tomorrow does',
+  schema: tomorrowChoice,
+  step: () => 'authenticate',
+  effect: {
+    authenticate: ({ exchange, given }) => {
+      for (const { parameters } of given)
+        exchange.tomorrow = tomorrowOf(parameters, () => exchange.seed, exchange.call.operation.name)
+    },
+  },
+}

@@ -1,0 +1,29 @@
+import type { Input, Service } from '../client.ts'
+
+const KNOWN = /^(object|id|status|model|completion_window|\w+_at|request_counts|metadata|error|results_url)$/
+
+/** Creates a batch, checks the response, and repeats a failed attempt under the same key. */
+export async function run({ baseUrl, apiKey, sleep }: Service, { batch, key }: Input): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
+  const call = {
+    method: 'POST',
+    headers: { ...headers, 'Idempotency-Key': key },
+    body: JSON.stringify(batch),
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const response = await fetch(`${baseUrl}/batch-predictions`, call)
+      const created = (await response.json()) as Record<string, unknown>
+      // Bug:
+      const unknown = Object.keys(created).filter((name) => !KNOWN.test(name))
+      if (unknown.length > 0) throw new Error(`unknown field ${unknown.join(', ')}`)
+      // Repair:
+      // if (typeof created.id !== 'string') throw new Error('the response is no batch')
+      // End.
+      return created
+    } catch (error) {
+      if (attempt === 3) throw error
+      await sleep(500 * 2 ** attempt)
+    }
+  }
+}
