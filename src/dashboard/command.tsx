@@ -1,20 +1,27 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
-import { advanceToEnd, JUMPS, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { type BatchRow, batchName, batchTitle, isUnfinished, useBatches } from './batch-data.ts'
+import { advanceToEnd, JUMPS, jump, playOrPause, RATES, rateLabel, setRate, stepOnce } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { act } from './live.ts'
+import { subscribeInbox } from './inbox.tsx'
+import { act, virtualNow } from './live.ts'
 import { useLive } from './loaded.tsx'
-import { goTo, linkTo } from './place.ts'
+import { goTo, here, linkIn, linkTo } from './place.ts'
 import { logRows, saveRecording } from './requests.ts'
+import { exportRecords, resetSandbox, restoreSnapshot } from './sandbox-actions.tsx'
 import { nextTheme } from './theme.ts'
-import { entriesOf, showModal } from './ui.tsx'
+import { showModal } from './ui.tsx'
 import { views } from './views.ts'
 
+type Group = 'Actions' | 'Views' | 'Batches' | 'Requests' | Found
+
+/** The groups that are loaded when the dialog opens. */
+type Found = 'Records' | 'Presets' | 'Scenarios' | 'Snapshots' | 'Sandboxes' | 'Settings'
+
 interface Choice {
-  readonly group: 'Actions' | 'Views' | 'Batches' | 'Requests' | 'Presets'
+  readonly group: Group
   readonly label: string
   readonly hint: string
   readonly icon: IconName
@@ -28,39 +35,119 @@ const recent: string[] = []
 
 type Offered = readonly [label: string, icon: IconName, run: () => void, hint?: string]
 
-function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): readonly Choice[] {
-  const requests = logRows.peek().entries.slice(0, 500)
-  const offered: Readonly<Record<Choice['group'], readonly Offered[]>> = {
-    Actions: [
-      ['Step to the next event', 'step', stepOnce],
-      ['Run or freeze the clock', 'play', playOrPause],
-      ...JUMPS.map(([by, label]): Offered => [`Advance ${label}`, 'step', () => jump(by)]),
-      ...batches
-        .filter(isUnfinished)
-        .map(
-          (each): Offered => [`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each)],
-        ),
-      ['Save the recording', 'download', () => void saveRecording()],
-      ['Change the colours', 'moon', nextTheme],
-    ],
-    Views: views.map(({ name, title, icon, key }) => [title, icon, () => goTo(linkTo(name)), `g ${key}`]),
-    Batches: batches.map((batch) => {
-      const { id, status } = batch
-      return [batchName(batch), 'batches', () => goTo(linkTo('batches', [id])), `${shortId(id)} ${status}`]
+type Link = Parameters<typeof linkTo>
+
+const opens = (label: string, icon: IconName, link: Link, hint = ''): Offered => [
+  label,
+  icon,
+  () => goTo(linkTo(...link)),
+  hint,
+]
+const acts = (work: () => Promise<unknown>, done: string) => () => void act(work, done)
+const sets = (key: string, value: unknown) =>
+  acts(() => ask('PATCH /settings', { body: { [key]: value } as never }), `${key} is ${value}.`)
+
+const ACTIONS: readonly Offered[] = [
+  ['Step to the next event', 'step', stepOnce, '.'],
+  ['Run or freeze the clock', 'play', playOrPause, 'Space'],
+  ...JUMPS.map(([by, label]): Offered => [`Advance ${label}`, 'step', () => jump(by)]),
+  ...RATES.map((rate): Offered => [`Clock ${rateLabel(rate)}`, 'clock', () => void setRate(rate)]),
+  opens('Write a fault rule', 'bolt', ['faults', ['new']]),
+  ['Clear all fault rules', 'trash', acts(() => ask('DELETE /faults'), 'All rules are removed.')],
+  opens('Write a record', 'plus', ['data', ['pages', 'new']]),
+  opens('Import records, or compare snapshots', 'data', ['data']),
+  ['Export the records', 'download', exportRecords],
+  ['Reset the sandbox', 'again', resetSandbox],
+  ['Save a snapshot', 'plus', acts(saveSnapshot, 'The snapshot is saved.')],
+  ['Save the recording', 'download', () => void saveRecording()],
+  ['Empty the request log', 'trash', acts(() => ask('DELETE /requests'), 'The log is empty.')],
+  opens('Add an endpoint for webhooks', 'bell', ['webhooks', [], { tab: 'subscriptions' }]),
+  ['Use the inbox', 'inbox', subscribeInbox],
+  ['Enforce the limits', 'gauge', sets('limits.enforced', true)],
+  ['Do not enforce the limits', 'gauge', sets('limits.enforced', false)],
+  [
+    'Validate the scenarios',
+    'scenarios',
+    acts(() => ask('POST /scenarios'), 'The scripts are loaded again.'),
+  ],
+  ['Stop the scenario', 'pause', acts(() => ask('POST /scenarios/stop'), 'The scenario is stopped.')],
+  ['Change the colours', 'moon', nextTheme, 't'],
+]
+
+function saveSnapshot(): Promise<unknown> {
+  const name = `saved-${new Date(virtualNow() ?? 0).toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`
+  return ask('POST /snapshots', { body: { name } })
+}
+
+/** What other views show, for the search. */
+async function load(): Promise<Readonly<Record<Found, readonly Offered[]>>> {
+  const [state, presets, scenarios, snapshots, sandboxes, settings] = await Promise.all([
+    ask('GET /state'),
+    ask('GET /fault-presets'),
+    ask('GET /scenarios'),
+    ask('GET /snapshots'),
+    ask('GET /sandboxes'),
+    ask('GET /assumptions'),
+  ])
+  const records = Object.entries(
+    state.collections as Record<string, readonly { id: string; name?: string }[]>,
+  )
+  return {
+    Records: records.flatMap(([collection, rows]) =>
+      rows.map(({ id, name }) =>
+        opens(id, 'data', ['data', [collection, id]], `${collection} ${name ?? ''}`),
+      ),
+    ),
+    Presets: presets.data.map(({ name }) => {
+      const body = { preset: name }
+      return [`Arm ${name}`, 'bolt', acts(() => ask('POST /faults', { body }), `${name} is armed.`)]
     }),
-    Requests: requests.map(({ id, method, path, status }) => [
-      `${method} ${path}`,
-      'requests',
-      () => goTo(linkTo('requests', [id])),
-      `${status} ${id}`,
+    Scenarios: scenarios.data.map(({ name, description }) =>
+      opens(name, 'scenarios', ['scenarios', [name]], description ?? ''),
+    ),
+    Snapshots: snapshots.data.map(({ name, saved_at }) => [
+      `Restore ${name}`,
+      'again',
+      () => restoreSnapshot(name, saved_at),
     ]),
-    Presets: presets.map((preset) => {
-      const arm = () => void act(() => ask('POST /faults', { body: { preset } }), `${preset} is armed.`)
-      return [`Arm ${preset}`, 'bolt', arm]
-    }),
+    Sandboxes: sandboxes.data.map(({ name }) => [
+      name,
+      'sandboxes',
+      () => goTo(linkIn(name, here.value.view)),
+      'sandbox',
+    ]),
+    Settings: settings.data.flatMap(({ id, settings: own }) =>
+      own.map(({ key }) => opens(key, 'settings', ['settings', [], { filter: key }], id)),
+    ),
   }
-  return entriesOf(offered).flatMap(([group, all]) =>
-    all.map(([label, icon, run, hint = '']) => ({ group, label, icon, run, hint })),
+}
+
+function choicesOf(
+  batches: readonly BatchRow[],
+  found: Partial<Record<Found, readonly Offered[]>>,
+): readonly Choice[] {
+  const unfinished = batches.filter(isUnfinished)
+  const offered: Readonly<Partial<Record<Group, readonly Offered[]>>> = {
+    Actions: [
+      ...ACTIONS,
+      ...unfinished.map(
+        (each): Offered => [`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each)],
+      ),
+    ],
+    Views: views.map(({ name, title, icon, key }) => opens(title, icon, [name], `g ${key}`)),
+    Batches: batches.map((batch) =>
+      opens(batchTitle(batch), 'batches', ['batches', [batch.id]], `${shortId(batch.id)} ${batch.status}`),
+    ),
+    Requests: logRows
+      .peek()
+      .entries.slice(0, 500)
+      .map(({ id, method, path, status }) =>
+        opens(`${method} ${path}`, 'requests', ['requests', [id]], `${status} ${id}`),
+      ),
+    ...found,
+  }
+  return Object.entries(offered).flatMap(([group, all]) =>
+    all.map(([label, icon, run, hint = '']) => ({ group: group as Group, label, icon, run, hint })),
   )
 }
 
@@ -74,7 +161,7 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
     return [
       ...last,
       ...choices.filter(
-        (choice) => choice.group !== 'Requests' && choice.group !== 'Presets' && !last.includes(choice),
+        (choice) => ['Actions', 'Views', 'Batches'].includes(choice.group) && !last.includes(choice),
       ),
     ].slice(0, 10)
   }
@@ -91,8 +178,9 @@ export function CommandDialog() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
-  const { data: presets } = useLive(() => ask('GET /fault-presets'), [])
-  const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
+  const { data: found } = useLive(load, [])
+  const choices = useMemo(() => choicesOf(batches, found ?? {}), [batches, found])
+  const shown = matching(choices, text)
   const close = () => {
     isCommandOpen.value = false
   }
@@ -120,7 +208,7 @@ export function CommandDialog() {
         aria-expanded="true"
         aria-controls="choices"
         aria-activedescendant={shown.length === 0 ? undefined : `choice-${at}`}
-        placeholder="Search batches, requests and presets, or run an action"
+        placeholder="Search everything, or run an action"
         autocomplete="off"
         spellcheck={false}
         value={text}

@@ -27,7 +27,7 @@ function LazyCommand() {
   return load === undefined ? null : <load.CommandDialog />
 }
 
-/** Starts the dashboard. Without a view in the address, it opens `connect`, or `timeline` if there are requests already. */
+/** Starts the dashboard. Without a view in the address, it opens `connect`, or `overview` if there are requests already. */
 async function start(): Promise<void> {
   startKeyboard()
   // Loads the code of the view and its data at the same time.
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   startLive()
   const hasRequests = startRequests()
   if (here.value.view === '') {
-    location.replace(linkTo((await hasRequests) ? 'timeline' : 'connect'))
+    location.replace(linkTo((await hasRequests) ? 'overview' : 'connect'))
   }
   render(<App />, document.getElementById('app') as HTMLElement)
 }

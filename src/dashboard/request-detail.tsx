@@ -3,7 +3,7 @@ import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
 import { comparable, DiffLines, RequestCompare } from './differences.tsx'
-import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
+import { asJson, countOf, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
@@ -93,7 +93,6 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
         {notice}
         {data !== undefined && (
           <>
-            <p class="dim">{why(data)}</p>
             {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
             {data.unread_query !== undefined && (
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
@@ -155,12 +154,6 @@ function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<stri
   return { operation, key: row?.idempotency_key ?? '' }
 }
 
-// The summary without method and path, which the head shows already.
-function why({ summary, request: { method, path } }: Trace): string {
-  const rest = summary.replace(`${method} ${path} was `, '')
-  return rest.charAt(0).toUpperCase() + rest.slice(1)
-}
-
 /** What each step of a request does. */
 const STEP_WORDS: Readonly<Record<Trace['steps'][number]['step'], string>> = {
   receive: 'The server reads the request and chooses its sandbox.',
@@ -181,29 +174,54 @@ const STEP_WORDS: Readonly<Record<Trace['steps'][number]['step'], string>> = {
   log: 'The request and its response are added to the log.',
 }
 
+type Step = Trace['steps'][number]
+
+/** The step that decided, as a newcomer can read it: whose limit it was, or what the step is for; and what a fault did to it. */
+function Decision({ trace: { steps, limiter, error, summary, faults, cors } }: { trace: Trace }) {
+  const step = steps.find(({ outcome }) => outcome === 'decided')
+  const [teamspace] = limiter.key?.split(' ') ?? []
+  const isLimit = step?.step === 'rateLimit' && error !== null && teamspace !== undefined
+  const isFaulted = faults.some(({ fired }) => fired)
+  const tone = error !== null ? 'error' : isFaulted ? 'warn' : 'ok'
+  return (
+    <Note tone={tone} icon={isFaulted ? 'bolt' : tone}>
+      <strong>
+        {isLimit
+          ? `The limit refused it: the teamspace ${teamspace} had sent ${limiter.limit} requests in ${limiter.window_s} s.`
+          : step && `${humanName(step.step)} decided. ${STEP_WORDS[step.step]}`}
+      </strong>{' '}
+      {isFaulted || cors !== undefined ? summary : step?.description}
+    </Note>
+  )
+}
+
 function Explain({ trace }: { trace: Trace }) {
-  const reached = trace.steps.filter(({ outcome }) => outcome !== 'not reached')
-  const left = trace.steps.length - reached.length
-  const failed = trace.error !== null
+  const acted = ({ step, description }: Step) =>
+    (step === 'faultsBefore' || step === 'faultsAfter') && !description.startsWith('No fault')
+  const passed = trace.steps.filter(({ outcome }) => outcome === 'passed')
+  const left = trace.steps.filter(({ outcome }) => outcome === 'not reached').length
+  const idle = passed.filter((step) => !acted(step))
+  const lines = (steps: readonly Step[], icon: 'ok' | 'bolt') =>
+    steps.map(({ step, description }) => (
+      <li key={step} class={icon === 'bolt' ? 'decided fired' : ''}>
+        <Icon name={icon} />
+        <strong>
+          <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
+        </strong>
+        <span>{description}</span>
+      </li>
+    ))
   return (
     <>
-      <ol class="steps small dim">
-        {reached.map(({ step, outcome, description }) => (
-          <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
-            <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
-            <strong>
-              <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
-            </strong>
-            <span>{description}</span>
-          </li>
-        ))}
-        {left > 0 && (
-          <li class="left">
-            <Icon name="minus" />
-            <span>{left} steps not reached</span>
-          </li>
-        )}
-      </ol>
+      <Decision trace={trace} />
+      <ol class="steps small dim">{lines(passed.filter(acted), 'bolt')}</ol>
+      {trace.changes.length > 0 && <Changes trace={trace} />}
+      <details>
+        <summary>
+          {countOf(idle.length, 'step')} did nothing{left > 0 && `, ${left} not reached`}
+        </summary>
+        <ol class="steps small dim">{lines(idle, 'ok')}</ol>
+      </details>
       {trace.faults.length > 0 && (
         <>
           <h3>Fault rules</h3>

@@ -23,6 +23,10 @@ const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
 /** The loaded part of the request log. It changes at most once per frame, however many requests arrive. */
 export const logRows = signal<Log>(NOTHING)
 
+/** Whether the client did not get what it asked for. */
+export const hasFailed = ({ status, end, cors }: Pick<LogRow, 'status' | 'end' | 'cors'>): boolean =>
+  end !== null || status === 0 || status >= 400 || cors !== undefined
+
 let faulted: readonly LogRow[] = []
 
 /** The entries in which a fault fired; the same list while none is added. */

@@ -13,6 +13,33 @@ import { MAX_EDITED } from './record-schema.ts'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
+export function restoreSnapshot(name: string, saved: string | null): void {
+  confirm({
+    title: `Restore ${name}?`,
+    text: `Everything goes back to ${saved === null ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
+    action: 'Restore',
+    run: () => ask('POST /snapshots/{name}/restore', { params: { name } }),
+    done: `${name} is restored.`,
+  })
+}
+
+export function resetSandbox(): void {
+  confirm({
+    title: `Reset ${sandboxName.value}?`,
+    text: 'The sandbox starts again from its starting data. Records, clock, faults and the request log are lost.',
+    action: 'Reset',
+    run: () => ask('POST /reset', { body: {} }),
+    done: 'The sandbox has started again.',
+  })
+}
+
+export function exportRecords(): void {
+  void act(async () => {
+    const { collections } = await ask('GET /state')
+    download(`${sandboxName.value}-fixtures.json`, pretty({ collections }))
+  })
+}
+
 /** Actions on the whole sandbox: snapshots, import and export, reset. */
 export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
@@ -21,14 +48,6 @@ export function SandboxActions() {
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
-  const restore = (name: string, saved: string) =>
-    confirm({
-      title: `Restore ${name}?`,
-      text: `Everything goes back to ${saved === '' ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
-      action: 'Restore',
-      run: () => ask('POST /snapshots/{name}/restore', { params: { name } }),
-      done: `${name} is restored.`,
-    })
   const importFile = async (chosen: File | undefined) => {
     if (chosen === undefined) return
     const content = await chosen.text()
@@ -47,11 +66,6 @@ export function SandboxActions() {
       toast('error', `${chosen.name} is not valid JSON.`)
     }
   }
-  const exportState = () =>
-    act(async () => {
-      const { collections } = await ask('GET /state')
-      download(`${sandboxName.value}-fixtures.json`, pretty({ collections }))
-    })
   return (
     <>
       <Menu
@@ -62,7 +76,7 @@ export function SandboxActions() {
           ...snapshots.map(({ name, saved_at, records }) => ({
             label: `Restore ${name}`,
             hint: records === null ? 'cannot be read' : countOf(records, 'record'),
-            run: () => restore(name, saved_at ?? ''),
+            run: () => restoreSnapshot(name, saved_at),
           })),
           ...(snapshots.length === 0 ? [] : [{ label: 'Compare', run: () => setComparing(true) }]),
         ]}
@@ -75,7 +89,7 @@ export function SandboxActions() {
         button="Import or export"
         disabled={off}
         items={[
-          { label: 'Export the records', icon: 'download', run: () => void exportState() },
+          { label: 'Export the records', icon: 'download', run: exportRecords },
           { label: 'Import a fixtures file', icon: 'inbox', run: () => file.current?.click() },
           { label: 'Write fixtures', icon: 'plus', run: () => setFixtures(pretty({ collections: {} })) },
         ]}
@@ -87,20 +101,7 @@ export function SandboxActions() {
         hidden
         onChange={(event) => void importFile(event.currentTarget.files?.[0])}
       />
-      <Button
-        text="Reset"
-        kind="danger"
-        disabled={off}
-        onClick={() =>
-          confirm({
-            title: `Reset ${sandboxName.value}?`,
-            text: 'The sandbox starts again from its starting data. Records, clock, faults and the request log are lost.',
-            action: 'Reset',
-            run: () => ask('POST /reset', { body: {} }),
-            done: 'The sandbox has started again.',
-          })
-        }
-      />
+      <Button text="Reset" kind="danger" disabled={off} onClick={resetSandbox} />
       {isComparing && (
         <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
       )}

@@ -38,10 +38,10 @@ export function Shell() {
               <MissingSandbox name={sandboxName.value} isWhole />
             )}
           </main>
+          <Toasts />
         </div>
         <BottomBar />
       </div>
-      <Toasts />
       {needsToken.value && <TokenDialog />}
     </>
   )

@@ -35,8 +35,8 @@ interface BarProps {
   readonly onPick: (px: number) => void
 }
 
-/** Px of the shortest bar: its phases can be told apart. */
-const MIN_BAR = 16
+/** Px of the shortest bar, whose phases can be told apart; and of bars that are too short to compare, which have their duration. */
+const [MIN_BAR, SHORT] = [16, 64]
 
 export function Bar({ batch, axis, now, top, onPick }: BarProps) {
   const begin = Date.parse(batch.created_at)
@@ -76,12 +76,18 @@ export function Bar({ batch, axis, now, top, onPick }: BarProps) {
         <span class="phase dotted" style={{ left: `${px(worked)}px`, width: `${px(last) - px(worked)}px` }} />
       </button>
       {end !== undefined && (
-        <>
-          <span class="mark end" style={{ left: `${right + 4}px` }}>
+        <span class="end row" style={{ left: `${right + 4}px` }}>
+          <span class="mark">
             <Icon name={icon} />
           </span>
-          {batch.results_url !== null && <span class="kept" style={{ left: `${right + 24}px` }} />}
-        </>
+          {right - left < SHORT && right + 80 < axis.width && durationText(end - begin)}
+          {batch.results_url !== null && <span class="kept" />}
+        </span>
+      )}
+      {end !== undefined && right - left < SHORT && right + 80 >= axis.width && (
+        <span class="before" style={{ right: `${axis.width - left + 4}px` }}>
+          {durationText(end - begin)}
+        </span>
       )}
       {deadline !== undefined && deadline < axis.width && (
         <span
@@ -138,7 +144,8 @@ export function Lane(props: {
   )
 }
 
-export function Popover({ picked, now, onClose }: { picked: Picked; now: number; onClose: () => void }) {
+export function Popover(props: { picked: Picked; now: number; isPast: boolean; onClose: () => void }) {
+  const { picked, now, isPast, onClose } = props
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     box.current?.showPopover()
@@ -150,7 +157,7 @@ export function Popover({ picked, now, onClose }: { picked: Picked; now: number;
       onToggle={(event) => event.newState === 'closed' && onClose()}
     >
       {'batch' in picked ? (
-        <BatchFacts batch={picked.batch} now={now} onClose={onClose} />
+        <BatchFacts batch={picked.batch} now={now} isPast={isPast} onClose={onClose} />
       ) : (
         <Jump instant={picked.instant} label={picked.label} now={now} onClose={onClose} />
       )}
@@ -178,13 +185,17 @@ function Jump(props: { instant: number; label: string | undefined; now: number; 
   )
 }
 
-function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onClose: () => void }) {
+function BatchFacts(props: { batch: BatchRow; now: number; isPast: boolean; onClose: () => void }) {
+  const { batch, now, isPast, onClose } = props
   const { total, errored } = batch.request_counts
   const done = batch.predicted.completed_at
   const inTime = (at: string) =>
     `${shortTime(at, now)}, in ${durationText(Math.max(0, Date.parse(at) - now))}`
   const facts: [string, string][] = [
-    ['Items', `${batch.finished} of ${total}${errored > 0 ? ` · ${errored} errored` : ''}`],
+    [
+      'Items',
+      `${isPast && isUnfinished(batch) ? 'about ' : ''}${batch.finished} of ${total}${errored > 0 ? ` · ${errored} errored` : ''}`,
+    ],
     ...(done === null ? [] : [['Done at', inTime(done)] satisfies [string, string]]),
     ['Deadline', shortTime(batch.expires_at, now)],
   ]
@@ -196,7 +207,7 @@ function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onC
       </p>
       <FactList facts={facts} />
       <p class="row-actions">
-        {isUnfinished(batch) && (
+        {isUnfinished(batch) && !isPast && (
           <Button
             text="Advance to done"
             kind="primary"

@@ -81,7 +81,7 @@ test('a new user opens the address of the emulator and sees how to connect, and 
 })
 
 const PHONE_VIEWS = [
-  ...['timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
+  ...['overview', 'timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'conduct', 'coverage', 'scenarios', 'sandboxes', 'connect'],
 ]
 
@@ -134,7 +134,7 @@ test('a batch is on the timeline, and clicks advance the clock until it is done'
   await createBatch(sandbox, 24)
   await goTo('timeline')
   await page.getByRole('button', { name: /^invoices, validating/ }).click()
-  await page.getByText('0 of 24').waitFor()
+  await page.getByText('0 of 24', { exact: true }).waitFor()
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Step' }).click()
   await page.getByRole('button', { name: /^invoices, in_progress/ }).click()
@@ -641,11 +641,21 @@ test('the main tasks can be done by keyboard: read a request, make it fail, adva
   await page.getByText('page-handbook is saved.').waitFor()
 })
 
-test('coverage lists the points that the client has not met, and all of them with their filter', async (view) => {
+test('coverage shows the statuses of each operation, and lists the points that the client has not met', async (view) => {
   const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/organization/mcp-servers')
   await goTo('coverage')
   await page.getByText(/^\d+ of \d+ points \(\d[\d.]* %\) in all sandboxes$/).waitFor()
+  await sandbox.faults.preset('server-error', { times: 1 })
+  await sandbox.fetch('/organization/mcp-servers')
+  const cell = (text: string) => page.getByRole('link', { name: `mcp-servers.list ${text}`, exact: true })
+  await cell('200: met').waitFor()
+  await cell('429: not met').click()
+  const detail = page.getByRole('complementary', { name: 'Point status mcp-servers.list 429' })
+  await detail.getByText('workspace-emulator faults add').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Not met' }).click()
   await page.getByLabel('Filter points').fill('status mcp-servers.list')
   await page.getByRole('row', { name: /status mcp-servers\.list 429.*faults add/ }).waitFor()
   expect(await page.getByRole('row', { name: /status mcp-servers\.list 200/ }).count()).toBe(0)
@@ -654,11 +664,11 @@ test('coverage lists the points that the client has not met, and all of them wit
   await page.keyboard.press('Escape')
   await page.getByRole('row', { name: /^met status/ }).click()
   await page.keyboard.press('j')
-  const detail = page.getByRole('complementary', { name: /^Point / })
-  await detail.getByRole('heading', { name: 'How to meet it' }).waitFor()
+  const panel = page.getByRole('complementary', { name: /^Point / })
+  await panel.getByRole('heading', { name: 'How to meet it' }).waitFor()
   expect(await violations(page)).toEqual([])
   await page.keyboard.press('Escape')
-  await detail.waitFor({ state: 'detached' })
+  await panel.waitFor({ state: 'detached' })
 })
 
 test('a finding about the client leads to its requests', async (view) => {
@@ -670,12 +680,16 @@ test('a finding about the client leads to its requests', async (view) => {
   await page.getByLabel('Filter findings').fill('nothing')
   await page.getByText('The filter "nothing" hides').waitFor()
   await page.getByRole('button', { name: 'Clear filter' }).click()
-  await page.getByRole('row', { name: /wait\.date-ignored/ }).click()
+  const group = page.getByRole('region', { name: /wait\.date-ignored pages\.create/ })
+  await group.getByText('1 call · worst: waited').waitFor()
+  await group.getByRole('img', { name: '2 attempts' }).waitFor()
+  await group.getByRole('link').click()
   const detail = page.getByRole('complementary', { name: 'Finding wait.date-ignored' })
   await detail.getByRole('heading', { name: 'Fix' }).waitFor()
   expect(await violations(page)).toEqual([])
-  const link = detail.getByRole('link', { name: /-\d+$/ }).first()
-  const id = await link.textContent()
+  await detail.getByText(/^after \d+ ms of /).waitFor()
+  const link = detail.getByRole('link', { name: /^09:00:00 POST/ }).first()
+  const id = await link.getAttribute('title')
   await link.click()
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
 })
@@ -763,19 +777,20 @@ test('a request that its page cannot read is marked, and its detail has the fix'
 })
 
 test('an advance over weeks shows repeated runs of automations in one line, and each of them on demand', async (view) => {
-  const { expect, page, goTo } = view
+  const { expect, page, goTo, sandbox } = view
   await goTo('timeline')
-  const timeout = 20_000
   const group = page.getByText(/^\d+ runs of 3 automations/)
-  const listed = async () => {
-    await page.getByRole('button', { name: '+29 d' }).click({ timeout })
-    await group.waitFor({ timeout })
-    await page.getByRole('button', { name: 'List all' }).click({ timeout })
-    await page.getByText('automations/automation-month-end').first().waitFor({ timeout })
-    await group.waitFor({ state: 'detached', timeout })
-  }
-  // On a busy machine one of these steps was lost: the page may have connected again in between.
-  await listed().catch(listed)
+  await page.getByRole('button', { name: '+29 d' }).click()
+  await group.waitFor()
+  await page.getByRole('button', { name: 'List all' }).click()
+  await page.getByText('automations/automation-month-end').first().waitFor()
+  await group.waitFor({ state: 'detached' })
+  // The list stays when the advance is loaded again.
+  const again = page.waitForResponse(/clock\/advance/)
+  await sandbox.clock.set({ skip_on_poll: false })
+  await (await again).finished()
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await group.count()).toBe(0)
   expect(await violations(page)).toEqual([])
 })
 

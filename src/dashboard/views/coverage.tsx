@@ -1,16 +1,13 @@
-import { EmulatorError } from '../../client/emulator-error.ts'
 import { percentOf } from '../../server/control/coverage/report.ts'
-import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import type { Column } from '../columns.ts'
+import { metIcon, metWords, type Point, statusPoints, useCoverage } from '../coverage-data.ts'
 import { countOf } from '../format.ts'
-import { List } from '../list.tsx'
-import { useLive } from '../loaded.tsx'
-import { here, refine } from '../place.ts'
-import { QueryFilter } from '../query-filter.tsx'
+import { Icon } from '../icon.tsx'
+import { List, Opened } from '../list.tsx'
+import { here, linkTo, refine } from '../place.ts'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
-
-type Point = Output<'GET /coverage'>['data'][number]
 
 const COLUMNS: readonly Column<Point>[] = [
   { label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
@@ -18,14 +15,15 @@ const COLUMNS: readonly Column<Point>[] = [
   { label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
 ]
 
+const WHICH = { matrix: 'Statuses', gaps: 'Not met', all: 'All' }
+
 export default function Coverage() {
-  const { data, notice } = useLive(coverage, ['request', 'event'])
+  const { data, notice } = useCoverage()
   if (data === undefined) return notice
-  if (data === 'not counted') return <NotCounted />
-  const isAll = here.value.query.show === 'all'
+  const { which = 'matrix' } = here.value.query
   const [opened] = here.value.path
-  // The opened point stays when it is met.
-  const points = data.data.filter(({ id, met }) => isAll || met === null || id === opened)
+  const points = data.data.filter(({ id, met }) => which !== 'gaps' || met === null || id === opened)
+  const detail = (point: Point) => <PointDetail {...point} />
   return (
     <>
       <ViewHead
@@ -34,38 +32,94 @@ export default function Coverage() {
       >
         <Segments
           label="Points"
-          options={{ gaps: 'Not met', all: 'All' }}
-          value={isAll ? 'all' : 'gaps'}
-          onChoose={(show) => refine({ show: show === 'all' ? 'all' : '' })}
+          options={WHICH}
+          value={which as keyof typeof WHICH}
+          onChoose={(next) => refine({ which: next === 'matrix' ? '' : next })}
         />
         <QueryFilter label="Filter points" />
       </ViewHead>
       {notice}
       <div class="split">
-        <List
-          {...{ label: 'Points of the contract, the cheapest first', noun: 'point' }}
-          items={points}
-          textOf={({ id }) => id}
-          empty={<Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />}
-          columns={COLUMNS}
-          idOf={({ id }) => id}
-          selected={opened}
-          phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
-        >
-          {(point) => <PointDetail {...point} />}
-        </List>
+        {which === 'matrix' ? (
+          <>
+            <Matrix points={data.data} />
+            <Opened name="point" width={464} id={opened} item={points.find(({ id }) => id === opened)}>
+              {detail}
+            </Opened>
+          </>
+        ) : (
+          <List
+            {...{ label: 'Points of the contract, the cheapest first', noun: 'point' }}
+            items={points}
+            textOf={({ id }) => id}
+            empty={<Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />}
+            columns={COLUMNS}
+            idOf={({ id }) => id}
+            selected={opened}
+            phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
+          >
+            {detail}
+          </List>
+        )}
       </div>
     </>
   )
 }
 
-async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
-  try {
-    return await ask('GET /coverage')
-  } catch (error) {
-    if (error instanceof EmulatorError && error.code === 'conflict') return 'not counted'
-    throw error
-  }
+/** A row for each operation, a column for each status of the contract. */
+function Matrix({ points }: { points: readonly Point[] }) {
+  const { statuses, rows: all } = statusPoints(points)
+  const rows = filtered(all, ({ operation }) => operation)
+  if (rows.length === 0) return <NoMatch count={all.length} noun="operation" />
+  return (
+    <section class="list" tabIndex={0} aria-label="Statuses of each operation">
+      <table class="matrix">
+        <thead>
+          <tr>
+            <th scope="col">Operation</th>
+            {statuses.map((status) => (
+              <th key={status} scope="col">
+                {status}
+              </th>
+            ))}
+            <th class="wide-only" aria-hidden="true" />
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ operation, cells }) => (
+            <tr key={operation}>
+              <th scope="row">
+                <code>{operation}</code>
+              </th>
+              {statuses.map((status) => (
+                <td key={status}>
+                  <Cell status={status} point={cells.get(status)} />
+                </td>
+              ))}
+              <td class="wide-only" aria-hidden="true" />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Cell({ status, point }: { status: string; point: Point | undefined }) {
+  if (point === undefined) return null
+  const { id, met, how } = point
+  return (
+    <a
+      class={`cell center ${met === null ? '' : met === 'service' ? 'ok' : 'warn'}`}
+      href={linkTo('coverage', [id], here.value.query)}
+      aria-label={`${id.replace('status ', '')}: ${metWords(met)}`}
+      aria-current={here.value.path[0] === id ? 'true' : undefined}
+      title={met === null ? `${metWords(met)}: ${how}` : metWords(met)}
+    >
+      {met !== null && <Icon name={metIcon(met)} size={14} />}
+      <span class="phone-only">{status}</span>
+    </a>
+  )
 }
 
 function PointDetail({ id, how, met }: Point) {
@@ -82,20 +136,10 @@ function PointDetail({ id, how, met }: Point) {
 }
 
 function MetTag({ met }: Pick<Point, 'met'>) {
-  if (met === null) return <Tag>not met</Tag>
-  return met === 'service' ? <Tag tone="ok">met</Tag> : <Tag tone="warn">by a fault</Tag>
-}
-
-function NotCounted() {
+  if (met === null) return <Tag>{metWords(met)}</Tag>
   return (
-    <>
-      <ViewHead title="Coverage" />
-      <Empty
-        icon="ok"
-        title="Coverage is not counted"
-        text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
-        code="npx agent-workspace-emulator start --count-coverage"
-      />
-    </>
+    <Tag tone={met === 'service' ? 'ok' : 'warn'} icon={metIcon(met)}>
+      {metWords(met)}
+    </Tag>
   )
 }

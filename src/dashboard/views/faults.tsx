@@ -9,21 +9,17 @@ import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RuleComposer } from '../rule-composer.tsx'
+import { type Rule, useRules } from '../rules.ts'
 import { StateTag } from '../status.tsx'
 import { copy } from '../toasts.ts'
 import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
-type Rule = Output<'GET /faults'>['data'][number]
 type Gate = Output<'GET /gates'>['data'][number]
 type PresetRow = Output<'GET /fault-presets'>['data'][number]
 
 async function load() {
-  const [rules, presets, gates] = await Promise.all([
-    ask('GET /faults'),
-    ask('GET /fault-presets'),
-    ask('GET /gates'),
-  ])
-  return { rules: rules.data, presets: presets.data, gates: gates.data }
+  const [presets, gates] = await Promise.all([ask('GET /fault-presets'), ask('GET /gates')])
+  return { presets: presets.data, gates: gates.data }
 }
 
 /** The match of a rule in words. */
@@ -50,10 +46,12 @@ function State({ rule }: { rule: Rule }) {
 }
 
 export default function Faults() {
-  const { data, notice } = useLive(load, ['request', 'scenario', 'gate', 'transition'])
+  const { data: rules, ...ofRules } = useRules()
+  const { data, ...ofPresets } = useLive(load, ['gate'])
+  const notice = ofPresets.notice ?? ofRules.notice
   const { path, query } = here.value
-  if (data === undefined) return notice
-  const { rules, presets, gates } = data
+  if (data === undefined || rules === undefined) return notice
+  const { presets, gates } = data
   const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
   const families = [...new Set(shown.map(({ family }) => family))].map(
     (family) => [family, shown.filter((each) => each.family === family)] as const,
