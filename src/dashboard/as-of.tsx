@@ -26,50 +26,48 @@ export function AsOf(props: {
     .filter((attempt) => isPast(attempt.at))
     .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
   const failed = attempts.filter(({ outcome }) => outcome !== 'delivered')
-  const when = `as of ${shortTime(at, now)}`
+  const parts: readonly { title: string; hint: string; rows: readonly Parameters<typeof EventRow>[0][] }[] = [
+    {
+      title: 'Batches',
+      hint: `${batches.filter(isUnfinished).length} unfinished`,
+      rows: batches.map((batch) => ({
+        ...{ at: batch.created_at, now, icon: 'batches', text: batchTitle(batch) },
+        href: linkTo('batches', [batch.id]),
+        hint: `${isUnfinished(batch) ? 'about ' : ''}${batch.finished} of ${batch.request_counts.total} items`,
+        children: <StateTag state={stateOf(batch)} />,
+      })),
+    },
+    {
+      title: 'Requests',
+      hint: `${requests.length}, ${requests.filter(hasFailed).length} failed`,
+      rows: requests.slice(0, MOST).map((row) => ({
+        ...{ at: row.at, now, icon: 'requests', text: `${row.method} ${shortPath(row.path)}` },
+        href: linkTo('requests', [row.id]),
+        children: <Status row={row} />,
+      })),
+    },
+    {
+      title: 'Webhooks',
+      hint: `${attempts.length} sent, ${failed.length} failed`,
+      rows: attempts.slice(0, MOST).map(({ at: sent, attempt, outcome, delivery }) => ({
+        ...{ at: sent, now, icon: 'bell', text: delivery.type },
+        href: linkTo('webhooks', [delivery.id]),
+        hint: `attempt ${attempt} to ${receiverName(delivery.url)}`,
+        children: <StateTag state={outcome === 'delivered' ? 'delivered' : 'failed'} />,
+      })),
+    },
+  ]
   return (
     <div class="columns past">
-      <Card title="Batches" hint={`${batches.filter(isUnfinished).length} unfinished ${when}`}>
-        <ul class="rows events">
-          {batches.map((batch) => (
-            <EventRow
-              key={batch.id}
-              {...{ at: batch.created_at, now, icon: 'batches', text: batchTitle(batch), title: batch.id }}
-              href={linkTo('batches', [batch.id])}
-              hint={`${isUnfinished(batch) ? 'about ' : ''}${batch.finished} of ${batch.request_counts.total} items`}
-            >
-              <StateTag state={stateOf(batch)} />
-            </EventRow>
-          ))}
-        </ul>
-      </Card>
-      <Card title="Requests" hint={`${requests.length} ${when}, ${requests.filter(hasFailed).length} failed`}>
-        <ul class="rows events">
-          {requests.slice(0, MOST).map((row) => (
-            <EventRow
-              key={row.id}
-              {...{ at: row.at, now, icon: 'requests', text: `${row.method} ${shortPath(row.path)}` }}
-              href={linkTo('requests', [row.id])}
-            >
-              <Status row={row} />
-            </EventRow>
-          ))}
-        </ul>
-      </Card>
-      <Card title="Webhooks" hint={`${attempts.length} sent ${when}, ${failed.length} failed`}>
-        <ul class="rows events">
-          {attempts.slice(0, MOST).map(({ at: sent, attempt, outcome, delivery }) => (
-            <EventRow
-              key={delivery.id + attempt}
-              {...{ at: sent, now, icon: 'bell', text: delivery.type }}
-              href={linkTo('webhooks', [delivery.id])}
-              hint={`attempt ${attempt} to ${receiverName(delivery.url)}`}
-            >
-              <StateTag state={outcome === 'delivered' ? 'delivered' : 'failed'} />
-            </EventRow>
-          ))}
-        </ul>
-      </Card>
+      {parts.map(({ title, hint, rows }) => (
+        <Card key={title} title={title} hint={`${hint} as of ${shortTime(at, now)}`}>
+          <ul class="rows events">
+            {rows.map((row, index) => (
+              <EventRow key={index} {...row} />
+            ))}
+          </ul>
+        </Card>
+      ))}
       <p class="hint">Looking at the past changes nothing. Records are shown as they are now.</p>
     </div>
   )

@@ -171,24 +171,15 @@ function Now() {
   const now = ticking.value
   const rate = clockState.value?.rate ?? 0
   const how = isLost.value ? 'last known' : rate === 0 ? 'frozen' : `running at ${rateLabel(rate)}`
+  const [date, time] = now === undefined ? ['', '–'] : dateTime(now).split(' ')
   return (
     <div class="now">
-      <time dateTime={now === undefined ? undefined : new Date(now).toISOString()}>
-        {now === undefined ? (
-          '–'
-        ) : (
-          <>
-            <span class="wide-only">{dateTime(now).slice(0, 11)}</span>
-            {timeOfDay(now)}
-          </>
-        )}
+      <time dateTime={date && `${date}T${time}Z`}>
+        <span class="wide-only">{date} </span>
+        {time}
       </time>
       <span class="wide-only">Virtual time, UTC</span>
-      {now !== undefined && (
-        <>
-          <span class="phone-only">{dateTime(now).slice(0, 10)}</span> · {how}
-        </>
-      )}
+      <span class="phone-only">{date}</span> · {how}
     </div>
   )
 }

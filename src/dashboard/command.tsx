@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, batchTitle, isUnfinished, useBatches } from './batch-data.ts'
 import { advanceToEnd, JUMPS, jump, playOrPause, RATES, rateLabel, setRate, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.tsx'
+import { searched } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { subscribeInbox } from './inbox.tsx'
@@ -15,16 +15,11 @@ import { nextTheme } from './theme.ts'
 import { showModal } from './ui.tsx'
 import { views } from './views.ts'
 
-type Group = 'Actions' | 'Views' | 'Batches' | 'Requests' | Found
-
-/** The groups that are loaded when the dialog opens. */
-type Found = 'Records' | 'Presets' | 'Scenarios' | 'Snapshots' | 'Sandboxes' | 'Settings'
-
 interface Choice {
-  readonly group: Group
+  readonly group: string
   readonly label: string
-  readonly hint: string
   readonly icon: IconName
+  readonly hint: string
   readonly run: () => void
 }
 
@@ -33,45 +28,45 @@ const PER_GROUP = 5
 /** The labels that were chosen last, shown while the field is empty. */
 const recent: string[] = []
 
-type Offered = readonly [label: string, icon: IconName, run: () => void, hint?: string]
+const choice = (group: string, label: string, icon: IconName, run: () => void, hint = ''): Choice => ({
+  ...{ group, label, icon, run, hint },
+})
+const action = (label: string, icon: IconName, run: () => void, hint?: string) =>
+  choice('Actions', label, icon, run, hint)
+const acting = (label: string, icon: IconName, work: () => Promise<unknown>, done: string) =>
+  action(label, icon, () => void act(work, done))
+const opens = (group: string, label: string, icon: IconName, to: Parameters<typeof linkTo>, hint?: string) =>
+  choice(group, label, icon, () => goTo(linkTo(...to)), hint)
+const inSandbox = (name: string, label = name) =>
+  choice('Sandboxes', label, 'sandboxes', () => goTo(linkIn(name, here.value.view)), `sandbox ${name}`)
+const enforce = (on: boolean) => () => ask('PATCH /settings', { body: { 'limits.enforced': on } })
 
-type Link = Parameters<typeof linkTo>
-
-const opens = (label: string, icon: IconName, link: Link, hint = ''): Offered => [
-  label,
-  icon,
-  () => goTo(linkTo(...link)),
-  hint,
-]
-const acts = (work: () => Promise<unknown>, done: string) => () => void act(work, done)
-const sets = (key: string, value: unknown) =>
-  acts(() => ask('PATCH /settings', { body: { [key]: value } as never }), `${key} is ${value}.`)
-
-const ACTIONS: readonly Offered[] = [
-  ['Step to the next event', 'step', stepOnce, '.'],
-  ['Run or freeze the clock', 'play', playOrPause, 'Space'],
-  ...JUMPS.map(([by, label]): Offered => [`Advance ${label}`, 'step', () => jump(by)]),
-  ...RATES.map((rate): Offered => [`Clock ${rateLabel(rate)}`, 'clock', () => void setRate(rate)]),
-  opens('Write a fault rule', 'bolt', ['faults', ['new']]),
-  ['Clear all fault rules', 'trash', acts(() => ask('DELETE /faults'), 'All rules are removed.')],
-  opens('Write a record', 'plus', ['data', ['pages', 'new']]),
-  opens('Import records, or compare snapshots', 'data', ['data']),
-  ['Export the records', 'download', exportRecords],
-  ['Reset the sandbox', 'again', resetSandbox],
-  ['Save a snapshot', 'plus', acts(saveSnapshot, 'The snapshot is saved.')],
-  ['Save the recording', 'download', () => void saveRecording()],
-  ['Empty the request log', 'trash', acts(() => ask('DELETE /requests'), 'The log is empty.')],
-  opens('Add an endpoint for webhooks', 'bell', ['webhooks', [], { tab: 'subscriptions' }]),
-  ['Use the inbox', 'inbox', subscribeInbox],
-  ['Enforce the limits', 'gauge', sets('limits.enforced', true)],
-  ['Do not enforce the limits', 'gauge', sets('limits.enforced', false)],
-  [
+const ACTIONS: readonly Choice[] = [
+  action('Step to the next event', 'step', stepOnce, '.'),
+  action('Run or freeze the clock', 'play', playOrPause, 'Space'),
+  ...JUMPS.map(([by, label]) => action(`Advance ${label}`, 'step', () => jump(by))),
+  ...RATES.map((rate) => action(`Clock ${rateLabel(rate)}`, 'clock', () => void setRate(rate))),
+  opens('Actions', 'Write a fault rule', 'bolt', ['faults', ['new']]),
+  acting('Clear all fault rules', 'trash', () => ask('DELETE /faults'), 'All rules are removed.'),
+  opens('Actions', 'Write a record', 'plus', ['data', ['pages', 'new']]),
+  opens('Actions', 'Import records, or compare snapshots', 'data', ['data']),
+  action('Export the records', 'download', exportRecords),
+  action('Reset the sandbox', 'again', resetSandbox),
+  acting('Save a snapshot', 'plus', saveSnapshot, 'The snapshot is saved.'),
+  action('Save the recording', 'download', () => void saveRecording()),
+  acting('Empty the request log', 'trash', () => ask('DELETE /requests'), 'The log is empty.'),
+  opens('Actions', 'Add an endpoint for webhooks', 'bell', ['webhooks', [], { tab: 'subscriptions' }]),
+  action('Use the inbox', 'inbox', subscribeInbox),
+  acting('Enforce the limits', 'gauge', enforce(true), 'Full windows refuse requests.'),
+  acting('Do not enforce the limits', 'gauge', enforce(false), 'Full windows no longer refuse requests.'),
+  acting(
     'Validate the scenarios',
     'scenarios',
-    acts(() => ask('POST /scenarios'), 'The scripts are loaded again.'),
-  ],
-  ['Stop the scenario', 'pause', acts(() => ask('POST /scenarios/stop'), 'The scenario is stopped.')],
-  ['Change the colours', 'moon', nextTheme, 't'],
+    () => ask('POST /scenarios'),
+    'The scripts are loaded again.',
+  ),
+  acting('Stop the scenario', 'pause', () => ask('POST /scenarios/stop'), 'The scenario is stopped.'),
+  action('Change the colours', 'moon', nextTheme, 't'),
 ]
 
 function saveSnapshot(): Promise<unknown> {
@@ -79,8 +74,8 @@ function saveSnapshot(): Promise<unknown> {
   return ask('POST /snapshots', { body: { name } })
 }
 
-/** What other views show, for the search. */
-async function load(): Promise<Readonly<Record<Found, readonly Offered[]>>> {
+/** What other views show. It is loaded when the dialog opens. */
+async function load(): Promise<readonly Choice[]> {
   const [state, presets, scenarios, snapshots, sandboxes, settings] = await Promise.all([
     ask('GET /state'),
     ask('GET /fault-presets'),
@@ -89,67 +84,58 @@ async function load(): Promise<Readonly<Record<Found, readonly Offered[]>>> {
     ask('GET /sandboxes'),
     ask('GET /assumptions'),
   ])
+  const arm = (preset: string) => () => ask('POST /faults', { body: { preset } })
   const records = Object.entries(
     state.collections as Record<string, readonly { id: string; name?: string }[]>,
   )
-  return {
-    Records: records.flatMap(([collection, rows]) =>
-      rows.map(({ id, name }) =>
-        opens(id, 'data', ['data', [collection, id]], `${collection} ${name ?? ''}`),
+  return [
+    ...records.flatMap(([collection, rows]) =>
+      rows.map(({ id, name = '' }) =>
+        opens('Records', id, 'data', ['data', [collection, id]], `${collection} ${name}`),
       ),
     ),
-    Presets: presets.data.map(({ name }) => {
-      const body = { preset: name }
-      return [`Arm ${name}`, 'bolt', acts(() => ask('POST /faults', { body }), `${name} is armed.`)]
-    }),
-    Scenarios: scenarios.data.map(({ name, description }) =>
-      opens(name, 'scenarios', ['scenarios', [name]], description ?? ''),
+    ...presets.data.map(({ name }) => ({
+      ...acting(`Arm ${name}`, 'bolt', arm(name), `${name} is armed.`),
+      group: 'Presets',
+    })),
+    ...scenarios.data.map(({ name }) =>
+      opens('Scenarios', name, 'scenarios', ['scenarios', [name]], 'scenario'),
     ),
-    Snapshots: snapshots.data.map(({ name, saved_at }) => [
-      `Restore ${name}`,
-      'again',
-      () => restoreSnapshot(name, saved_at),
-    ]),
-    Sandboxes: sandboxes.data.map(({ name }) => [
-      name,
-      'sandboxes',
-      () => goTo(linkIn(name, here.value.view)),
-      'sandbox',
-    ]),
-    Settings: settings.data.flatMap(({ id, settings: own }) =>
-      own.map(({ key }) => opens(key, 'settings', ['settings', [], { filter: key }], id)),
+    ...snapshots.data.map(({ name, saved_at }) =>
+      choice('Snapshots', `Restore ${name}`, 'again', () => restoreSnapshot(name, saved_at), 'snapshot'),
     ),
-  }
+    ...sandboxes.data.map(({ name }) => inSandbox(name)),
+    ...settings.data.flatMap(({ id, settings: own }) =>
+      own.map(({ key }) => opens('Settings', key, 'settings', ['settings', [], { filter: key }], id)),
+    ),
+  ]
 }
 
-function choicesOf(
-  batches: readonly BatchRow[],
-  found: Partial<Record<Found, readonly Offered[]>>,
-): readonly Choice[] {
-  const unfinished = batches.filter(isUnfinished)
-  const offered: Readonly<Partial<Record<Group, readonly Offered[]>>> = {
-    Actions: [
-      ...ACTIONS,
-      ...unfinished.map(
-        (each): Offered => [`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each)],
+function choicesOf(batches: readonly BatchRow[]): readonly Choice[] {
+  return [
+    ...ACTIONS,
+    ...batches
+      .filter(isUnfinished)
+      .map((each) => action(`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each))),
+    ...views.map(({ name, title, icon, key }) => opens('Views', title, icon, [name], `g ${key}`)),
+    ...batches.map((batch) =>
+      opens(
+        'Batches',
+        batchTitle(batch),
+        'batches',
+        ['batches', [batch.id]],
+        `${shortId(batch.id)} ${batch.status}`,
       ),
-    ],
-    Views: views.map(({ name, title, icon, key }) => opens(title, icon, [name], `g ${key}`)),
-    Batches: batches.map((batch) =>
-      opens(batchTitle(batch), 'batches', ['batches', [batch.id]], `${shortId(batch.id)} ${batch.status}`),
     ),
-    Requests: logRows
-      .peek()
-      .entries.slice(0, 500)
+    ...logRows.value.entries
+      .slice(0, 500)
       .map(({ id, method, path, status }) =>
-        opens(`${method} ${path}`, 'requests', ['requests', [id]], `${status} ${id}`),
+        opens('Requests', `${method} ${path}`, 'requests', ['requests', [id]], `${status} ${id}`),
       ),
-    ...found,
-  }
-  return Object.entries(offered).flatMap(([group, all]) =>
-    all.map(([label, icon, run, hint = '']) => ({ group: group as Group, label, icon, run, hint })),
-  )
+  ]
 }
+
+const FIRST = ['Actions', 'Views', 'Batches']
 
 function matching(choices: readonly Choice[], text: string): readonly Choice[] {
   const words = text
@@ -158,12 +144,8 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
     .filter((word) => word !== '')
   if (words.length === 0) {
     const last = recent.flatMap((label) => choices.find((choice) => choice.label === label) ?? [])
-    return [
-      ...last,
-      ...choices.filter(
-        (choice) => ['Actions', 'Views', 'Batches'].includes(choice.group) && !last.includes(choice),
-      ),
-    ].slice(0, 10)
+    const others = choices.filter((each) => FIRST.includes(each.group) && !last.includes(each))
+    return [...last, ...others].slice(0, 10)
   }
   const counts = new Map<string, number>()
   return choices.filter(({ group, label, hint }) => {
@@ -175,14 +157,16 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
 }
 
 export function CommandDialog() {
-  const [text, setText] = useState('')
+  const [text, setText] = useState(searched.peek() ?? '')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
-  const { data: found } = useLive(load, [])
-  const choices = useMemo(() => choicesOf(batches, found ?? {}), [batches, found])
-  const shown = matching(choices, text)
+  const { data: found = [] } = useLive(load, [])
+  const choices = useMemo(() => [...choicesOf(batches), ...found], [batches, found])
+  const [, name = ''] = /^sandbox ([a-z0-9][a-z0-9-]*)$/.exec(text) ?? []
+  const isNew = name !== '' && !choices.some(({ group, label }) => group === 'Sandboxes' && label === name)
+  const shown = matching(isNew ? [...choices, inSandbox(name, `Open or create ${name}`)] : choices, text)
   const close = () => {
-    isCommandOpen.value = false
+    searched.value = undefined
   }
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return

@@ -1,9 +1,10 @@
 import { computed } from '@preact/signals'
+import { groupBy } from '../core/conduct/observed.ts'
 import { ask, type Output } from './api.ts'
 import { countOf, durationText, shortPath } from './format.ts'
 import { sharedLive } from './loaded.tsx'
-import { type LogRow, logRows } from './requests.ts'
-import { Tag, type Tone } from './ui.tsx'
+import { logRows } from './requests.ts'
+import { Tag } from './ui.tsx'
 
 export type ShownFinding = Output<'GET /conduct'>['data'][number]
 
@@ -13,90 +14,59 @@ export const useConduct = sharedLive(() => ask('GET /conduct'), ['request', 'eve
 /** A finding keeps its address while requests are added after it. */
 export const findingId = ({ code, requests, message }: ShownFinding) => `${code} ${requests[0] ?? message}`
 
-const TONES: Readonly<Record<ShownFinding['severity'], Tone>> = {
-  error: 'error',
-  warning: 'warn',
-  note: 'neutral',
-}
+const LOOKS = { error: ['error', 'error'], warning: ['warn', 'warn'], note: ['neutral', 'info'] } as const
 
-export function SeverityTag({
-  severity,
-  text = severity,
-}: {
-  severity: ShownFinding['severity']
-  text?: string
-}) {
+export function SeverityTag({ severity, text }: { severity: keyof typeof LOOKS; text?: string }) {
+  const [tone, icon] = LOOKS[severity]
   return (
-    <Tag tone={TONES[severity]} icon={severity === 'note' ? 'info' : undefined}>
-      {text}
+    <Tag tone={tone} icon={icon}>
+      {text ?? severity}
     </Tag>
   )
 }
 
 const rowsById = computed(() => new Map(logRows.value.entries.map((row) => [row.id, row])))
 
-/** One request of a call, and the wait after it. */
-export interface CallAttempt {
-  readonly row: LogRow
-  /** Milliseconds since the first attempt, by the clock of the finding. */
-  readonly at: number
-  /** Milliseconds to the next attempt, and those that its response asked for; undefined without a next one or a promise. */
-  readonly waited: number | undefined
-  readonly promised: number | undefined
-}
-
-/** The requests of a finding that the log still has, on a scale that begins with the first one. */
-export function attemptsOf({ code, requests, evidence }: ShownFinding): readonly CallAttempt[] {
+/**
+ * The requests of a finding that the log still has, with milliseconds: `at` since the first one, by the clock of the finding;
+ * `waited` until the next one; `promised` is the wait that the response asked for, and `lack` what is missing of it.
+ */
+export function attemptsOf({ code, requests, evidence }: ShownFinding) {
   const rows = requests.flatMap((id) => rowsById.value.get(id) ?? [])
-  const virtual = rows.map((row) => Date.parse(row.at))
-  const isReal = evidence.clock === 'real' || new Set(virtual).size === 1
-  const times = isReal ? rows.map((row, n) => row.evidence?.arrived_ms ?? (virtual[n] as number)) : virtual
+  const isReal = evidence.clock === 'real' || rows.every(({ at }) => at === rows[0]?.at)
+  const times = rows.map(({ at, evidence }) => (isReal && evidence?.arrived_ms) || Date.parse(at))
   return rows.map((row, n) => {
     const [at = 0, next] = [times[n], times[n + 1]]
+    const waited = next === undefined ? undefined : next - at
     const isRefused = code.startsWith('wait.') && (row.status === 429 || row.status === 503)
-    const { retry_after: seconds } = row.admission
-    const promised = seconds === null ? Number(evidence.promised_ms) : seconds * 1_000
-    return {
-      row,
-      at: at - (times[0] ?? 0),
-      waited: next === undefined ? undefined : next - at,
-      promised: isRefused && next !== undefined && promised > 0 ? promised : undefined,
-    }
+    const asked = (row.admission.retry_after ?? Number(evidence.promised_ms) / 1_000) * 1_000
+    const promised = isRefused && waited !== undefined && asked > 0 ? asked : undefined
+    return { row, at: at - (times[0] ?? 0), waited, promised, lack: (promised ?? 0) - (waited ?? 0) }
   })
 }
+
+export type CallAttempt = ReturnType<typeof attemptsOf>[number]
+
+/** The attempt after which most of the promised wait was missing; undefined if no wait was too short. */
+export const worstOf = (attempts: readonly CallAttempt[]): CallAttempt | undefined =>
+  attempts.filter(({ lack }) => lack > 0).sort((a, b) => b.lack - a.lack)[0]
+
+/** A wait in words: `200 ms of 2 s`. */
+export const waitText = ({ waited = 0, promised }: CallAttempt) =>
+  promised === undefined ? durationText(waited) : `${durationText(waited)} of ${durationText(promised)}`
 
 /** The findings with one verdict about one operation, the most severe first. */
-export interface ConductGroup extends Pick<ShownFinding, 'code' | 'severity'> {
-  readonly operation: string
-  readonly findings: readonly ShownFinding[]
-  /** In words. */
-  readonly worst: string
-}
-
-export function groupsOf(findings: readonly ShownFinding[]): readonly ConductGroup[] {
-  const groups = new Map<string, ShownFinding[]>()
-  const operationOf = ({ requests }: ShownFinding) => {
-    const row = rowsById.value.get(requests[0] ?? '')
+export function groupsOf(findings: readonly ShownFinding[]) {
+  const operationOf = ({ requests: [id = ''] }: ShownFinding) => {
+    const row = rowsById.value.get(id)
     return row?.operation ?? (row === undefined ? '' : `${row.method} ${shortPath(row.path)}`)
   }
-  for (const each of findings) {
-    const key = `${each.severity} ${each.code} ${operationOf(each)}`
-    groups.set(key, [...(groups.get(key) ?? []), each])
-  }
-  return [...groups.values()].map((group) => {
-    const [{ code, severity }] = group as [ShownFinding]
-    const operation = operationOf(group[0] as ShownFinding)
-    return { code, severity, operation, findings: group, worst: worstOf(group) }
+  const groups = groupBy(findings, (each) => `${each.severity} ${each.code} ${operationOf(each)}`.trim())
+  return [...groups].map(([filter, group]) => {
+    const [first] = group
+    const worst = worstOf(group.flatMap(attemptsOf))
+    const most = group.reduce((most, { requests }) => Math.max(most, requests.length), 0)
+    const words = worst === undefined ? countOf(most, 'request') : `waited ${waitText(worst)}`
+    return { ...first, operation: operationOf(first), findings: group, filter, worst: words }
   })
-}
-
-function worstOf(findings: readonly ShownFinding[]): string {
-  const [first] = findings
-    .map(({ evidence }) => evidence)
-    .filter((each) => Number(each.promised_ms) > 0)
-    .sort((a, b) => Number(b.promised_ms) - Number(b.waited_ms) - Number(a.promised_ms) + Number(a.waited_ms))
-  if (first !== undefined)
-    return `waited ${durationText(Number(first.waited_ms))} of ${durationText(Number(first.promised_ms))}`
-  const most = findings.reduce((most, { requests }) => Math.max(most, requests.length), 0)
-  return most === 0 ? '' : countOf(most, 'request')
 }

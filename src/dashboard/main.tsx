@@ -1,6 +1,6 @@
 import { type ComponentType, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Confirm, isCommandOpen, isHelpOpen } from './dialogs.tsx'
+import { Confirm, isHelpOpen, searched } from './dialogs.tsx'
 import { KeyboardHelp, startKeyboard } from './keyboard.tsx'
 import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
@@ -15,7 +15,7 @@ function App() {
       <Shell />
       <Confirm />
       {isHelpOpen.value && <KeyboardHelp />}
-      {isCommandOpen.value && <LazyCommand />}
+      {searched.value !== undefined && <LazyCommand />}
     </>
   )
 }

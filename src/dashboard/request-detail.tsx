@@ -18,7 +18,9 @@ import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
 
-type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
+type Tab = keyof typeof TABS
+
+const TABS = { explain: 'Explain', response: 'Response', request: 'Request' }
 
 /** The request as a user can send it with another client. */
 function shownRequest({ request, caller, sandbox }: Trace): ShownRequest {
@@ -78,15 +80,6 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
       <span class="dim">{row?.method ?? data?.request.method}</span> {row?.path ?? data?.request.path}
     </code>
   )
-  const changes =
-    data === undefined ? 0 : data.changes.length + data.scheduled.length + data.unscheduled.length
-  const tabs: Readonly<Record<Tab, string>> = {
-    explain: 'Explain',
-    changes: changes === 0 ? 'Changes' : `Changes ${changes}`,
-    response: 'Response',
-    request: 'Request',
-    headers: 'Headers',
-  }
   return (
     <>
       <Detail label={`Request ${id}`} title={title} head={row && <Status row={row} />}>
@@ -114,29 +107,15 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
                       }),
                     ),
                   { label: 'Compare with…', icon: 'requests', run: compare },
-                  {
-                    label: 'Copy the link',
-                    icon: 'copy',
-                    run: () => void copy(location.href, 'Copied as a link.'),
-                  },
                 ]}
               />
             </p>
             <Chain current={id} />
-            <Tabs label="Parts of the request" options={tabs} value={tab} onChoose={setTab} />
+            <Tabs label="Parts of the request" options={TABS} value={tab} onChoose={setTab} />
             <div role="tabpanel" aria-label={tab}>
               {tab === 'explain' && <Explain trace={data} />}
-              {tab === 'changes' && <Changes trace={data} />}
               {tab === 'response' && <Response trace={data} />}
               {tab === 'request' && <Request trace={data} />}
-              {tab === 'headers' && (
-                <>
-                  <FactList
-                    facts={entriesOf(data.request.headers).map(([name, value]) => [name, value ?? ''])}
-                  />
-                  <Note>Headers that carry credentials are not in the log.</Note>
-                </>
-              )}
             </div>
           </>
         )}
@@ -215,7 +194,7 @@ function Explain({ trace }: { trace: Trace }) {
     <>
       <Decision trace={trace} />
       <ol class="steps small dim">{lines(passed.filter(acted), 'bolt')}</ol>
-      {trace.changes.length > 0 && <Changes trace={trace} />}
+      <Changes trace={trace} />
       <details>
         <summary>
           {countOf(idle.length, 'step')} did nothing{left > 0 && `, ${left} not reached`}
@@ -257,7 +236,7 @@ function Changes({ trace }: { trace: Trace }) {
     ...trace.scheduled.map((event) => ['+', event] as const),
     ...trace.unscheduled.map((event) => ['-', event] as const),
   ]
-  if (trace.changes.length + events.length === 0) return <Note>The request changed nothing.</Note>
+  if (trace.changes.length + events.length === 0) return <p class="hint">The request changed nothing.</p>
   return (
     <div class="diff">
       {trace.changes.map(({ ref, action, patch }) => {
@@ -376,6 +355,8 @@ function Request({ trace: { request, route, caller, trace, evidence } }: { trace
       ) : (
         <Note>The request had no body, or the body was too large to keep.</Note>
       )}
+      <h3>Headers, without credentials</h3>
+      <FactList facts={entriesOf(request.headers).map(([name, value]) => [name, value ?? ''])} />
     </>
   )
 }

@@ -9,8 +9,6 @@ import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
-import { MAX_EDITED } from './record-schema.ts'
-import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
 export function restoreSnapshot(name: string, saved: string | null): void {
@@ -48,24 +46,15 @@ export function SandboxActions() {
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
-  const importFile = async (chosen: File | undefined) => {
-    if (chosen === undefined) return
-    const content = await chosen.text()
-    if (content.length <= MAX_EDITED) return setFixtures(content)
-    try {
-      const document = JSON.parse(content) as { collections?: Record<string, unknown[]> }
-      const records = Object.values(document.collections ?? {}).reduce((sum, rows) => sum + rows.length, 0)
-      confirm({
-        title: `Import ${chosen.name}?`,
-        text: `${countOf(records, 'record')} are added. A record with a known id replaces that record.`,
-        action: 'Import',
-        run: () => ask('POST /fixtures', { body: document as never }),
-        done: `${chosen.name} is imported.`,
-      })
-    } catch {
-      toast('error', `${chosen.name} is not valid JSON.`)
-    }
-  }
+  const importFile = (chosen: File | undefined) =>
+    chosen &&
+    confirm({
+      title: `Import ${chosen.name}?`,
+      text: 'Its records are added. A record with a known id replaces that record. If one is not valid, none is added.',
+      action: 'Import',
+      run: async () => ask('POST /fixtures', { body: JSON.parse(await chosen.text()) }),
+      done: `${chosen.name} is imported.`,
+    })
   return (
     <>
       <Menu
@@ -99,7 +88,7 @@ export function SandboxActions() {
         type="file"
         accept="application/json"
         hidden
-        onChange={(event) => void importFile(event.currentTarget.files?.[0])}
+        onChange={(event) => importFile(event.currentTarget.files?.[0])}
       />
       <Button text="Reset" kind="danger" disabled={off} onClick={resetSandbox} />
       {isComparing && (

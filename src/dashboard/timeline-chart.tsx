@@ -8,7 +8,7 @@ import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
 import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
-import { entriesOf, Tag } from './ui.tsx'
+import { Tag } from './ui.tsx'
 
 interface ChartProps {
   readonly batches: readonly BatchRow[]
@@ -73,14 +73,7 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
           {inSight.map(
             ({ then }, index) =>
               then !== undefined && (
-                <Bar
-                  key={then.id}
-                  batch={then}
-                  axis={axis}
-                  now={seen}
-                  top={AXIS + (first + index) * ROW}
-                  onPick={(px) => setPicked({ batch: then, px, top: AXIS + (first + index + 1) * ROW })}
-                />
+                <Bar key={then.id} batch={then} axis={axis} now={seen} top={AXIS + (first + index) * ROW} />
               ),
           )}
           {LANES.map((lane, row) => (
@@ -93,16 +86,7 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
               onPick={setPicked}
             />
           ))}
-          <Scrubber
-            axis={axis}
-            now={now}
-            past={past}
-            instants={() => [
-              ...batches.flatMap((batch) => PHASES.map((phase) => Date.parse(batch[phase] ?? ''))),
-              ...marks.map(({ at }) => at),
-            ]}
-            onLook={onLook}
-          />
+          <Scrubber {...{ axis, now, past, onLook }} />
           {picked !== undefined && (
             <span class="picked" style={{ left: `${picked.px}px`, top: `${picked.top}px` }} />
           )}
@@ -112,7 +96,6 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
             key={`${picked.px} ${picked.top}`}
             picked={picked}
             now={seen}
-            isPast={past !== undefined}
             onClose={() => setPicked((current) => (current === picked ? undefined : current))}
           />
         )}
@@ -201,14 +184,8 @@ function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
   )
 }
 
-const PHASES = [
-  ...(['created_at', 'in_progress_at', 'finalizing_at'] as const),
-  ...(['completed_at', 'failed_at', 'cancelled_at', 'expired_at'] as const),
-]
-
 /** The axis, the future, the folds, and now. */
 function Ground({ axis, now, past }: { axis: Axis; now: number; past: number | undefined }) {
-  const nowPx = axis.at(now)
   const labels = labelsOf(axis, now)
   return (
     <>
@@ -233,93 +210,62 @@ function Ground({ axis, now, past }: { axis: Axis; now: number; past: number | u
             <span>{durationText(to - from)}</span>
           </span>
         ))}
-      <div class="now-line" style={{ left: `${nowPx}px` }}>
-        <AxisTime axis={axis} instant={now} />
-      </div>
+      <Instant {...{ axis, at: now }} />
+      {past !== undefined && <Instant {...{ axis, at: past, isPast: true }} />}
     </>
   )
 }
 
-/** The time of a line, above it; at an end of the axis beside it. */
-function AxisTime({ axis, instant }: { axis: Axis; instant: number }) {
-  const px = axis.at(instant)
+/** A line with its time above it; at an end of the axis beside it. */
+function Instant({ axis, at, isPast = false }: { axis: Axis; at: number; isPast?: boolean }) {
+  const px = axis.at(at)
   const inside = Math.max(0, 40 - px) + Math.min(0, axis.width - 40 - px)
-  return <span style={{ marginLeft: `${inside}px` }}>{timeOfDay(instant)}</span>
-}
-
-/** The handle on the axis with which the user looks at the past. It changes nothing in the emulator. */
-function Scrubber(props: {
-  axis: Axis
-  now: number
-  past: number | undefined
-  /** When something happened, in any order. */
-  instants: () => readonly number[]
-  onLook: (instant: number | undefined) => void
-}) {
-  const { axis, now, past, instants, onLook } = props
-  const seen = past ?? now
-  const look = (instant: number | undefined) =>
-    onLook(instant === undefined || instant >= now ? undefined : Math.max(instant, Math.min(axis.first, now)))
-  const drag = (event: PointerEvent & { readonly currentTarget: HTMLElement }) => {
-    const plot = event.currentTarget.parentElement
-    if (plot === null || !event.currentTarget.hasPointerCapture(event.pointerId)) return
-    look(axis.instantAt(event.clientX - plot.getBoundingClientRect().left))
-  }
-  const moves: Readonly<Record<string, () => number | undefined>> = {
-    ArrowLeft: () =>
-      instants().reduce((last, each) => (each < seen && each > last ? each : last), axis.first),
-    ArrowRight: () => instants().reduce((next, each) => (each > seen && each < next ? each : next), now),
-    Home: () => axis.first,
-    End: () => undefined,
-  }
   return (
-    <div
-      class={past === undefined ? 'scrubber' : 'scrubber past'}
-      style={{ left: `${axis.at(seen)}px` }}
-      role="slider"
-      tabIndex={0}
-      aria-label="Look at the past"
-      aria-valuemin={Math.round(axis.first)}
-      aria-valuemax={Math.round(now)}
-      aria-valuenow={Math.round(seen)}
-      aria-valuetext={past === undefined ? 'now' : `as of ${shortTime(past, now)}`}
-      title="Drag to look at the past. It changes nothing."
-      onClick={(event) => event.stopPropagation()}
-      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
-      onPointerMove={drag}
-      onKeyDown={(event) => {
-        const move = event.shiftKey ? undefined : moves[event.key]
-        if (move === undefined) return
-        event.preventDefault()
-        look(move())
-      }}
-    >
-      {past !== undefined && <AxisTime axis={axis} instant={past} />}
+    <div class={isPast ? 'now-line then' : 'now-line'} style={{ left: `${px}px` }}>
+      <span style={{ marginLeft: `${inside}px` }}>{timeOfDay(at)}</span>
     </div>
   )
 }
 
-const FILLS = {
-  striped: 'Validating',
-  solid: 'In progress, items done',
-  dotted: 'Finalizing',
-  kept: 'Results kept',
+/** The handle on the axis with which the user looks at the past. It changes nothing in the emulator. */
+function Scrubber({ axis, now, past, onLook }: Pick<ChartProps, 'now' | 'past' | 'onLook'> & { axis: Axis }) {
+  const [first, last] = [Math.min(axis.at(axis.first), axis.at(now)), axis.at(now)]
+  return (
+    <input
+      type="range"
+      class="scrubber"
+      style={{ left: `${first - 12}px`, width: `${last - first + 24}px` }}
+      aria-label="Look at the past"
+      aria-valuetext={past === undefined ? 'now' : `as of ${shortTime(past, now)}`}
+      title="Drag to look at the past. It changes nothing."
+      {...{ min: first, max: last, step: 'any', value: axis.at(past ?? now) }}
+      onInput={({ currentTarget: { valueAsNumber: px } }) =>
+        onLook(px >= last ? undefined : axis.instantAt(px))
+      }
+    />
+  )
 }
+
+/** The fills of bars, and marks, with their meaning. */
+const FILLS = [
+  'striped Validating',
+  'solid In progress, items done',
+  'dotted Finalizing',
+  'kept Results kept',
+]
 
 function Legend() {
   return (
     <p class="row wraps strip line-above small dim">
-      {entriesOf(FILLS).map(([fill, text]) => (
-        <span key={fill} class="row">
-          <i class={`key ${fill}`} /> {text}
+      {FILLS.map((each) => (
+        <span key={each} class="row">
+          <i class={`key ${each.split(' ')[0]}`} /> {each.slice(each.indexOf(' '))}
         </span>
       ))}
       <Tag tone="warn" icon="flag">
         Deadline
       </Tag>
-      <span class="row">
-        <Icon name="bolt" size={12} /> Fault fired
-      </span>
+      <Icon name="bolt" size={12} /> Fault fired
     </p>
   )
 }

@@ -62,6 +62,13 @@ test('coverage is counted from the first page on, with the requests that the log
   expect(await met()).toContain('status data-views.list 401')
 })
 
+test('the frame of the page is in its HTML, so that it is drawn before any script', async () => {
+  const { url } = await running()
+  const html = await (await fetch(`${url}/__emulator/ui/`)).text()
+  expect(html).toMatch(/<div class="shell">.*class="navigation".*class="clock-bar".*<main/s)
+  expect(html).toMatch(/<link rel="stylesheet" href="style.css" \/>\s*<script type="module"/)
+})
+
 test('the page allows only its own scripts, styles and frames', async () => {
   const { url } = await running()
   const policy = (await fetch(`${url}/__emulator/ui/`)).headers.get('content-security-policy') ?? ''

@@ -2,14 +2,16 @@ import { findingCounts } from '../../core/conduct/finding-lines.ts'
 import {
   attemptsOf,
   type CallAttempt,
-  type ConductGroup,
   findingId,
   groupsOf,
   SeverityTag,
   type ShownFinding,
   useConduct,
+  waitText,
+  worstOf,
 } from '../conduct-data.tsx'
-import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
+import { countOf, durationText, pretty, shortPath, shortTime, timeOfDay } from '../format.ts'
+import { Icon } from '../icon.tsx'
 import { Opened } from '../list.tsx'
 import { ticking } from '../live.ts'
 import { goTo, here, linkTo, open } from '../place.ts'
@@ -24,18 +26,16 @@ const MOST = 20
 export default function ConductView() {
   const { data: report, notice } = useConduct()
   const all = report?.data ?? []
-  const groups = filtered(
-    groupsOf(all),
-    ({ severity, code, operation, findings }) =>
-      `${severity} ${code} ${operation} ${findings.map(({ message }) => message).join(' ')}`,
-  )
+  const textOf = ({ filter, findings }: ReturnType<typeof groupsOf>[number]) =>
+    `${filter} ${findings.map(({ message }) => message).join(' ')}`
+  const groups = filtered(groupsOf(all), textOf)
   const [opened] = here.value.path
   const ids = groups.flatMap(({ findings }) => findings.slice(0, MOST).map(findingId))
-  const move = (by: number) => {
+  const move = (by: number) => () => {
     const next = ids[opened === undefined ? 0 : ids.indexOf(opened) + by]
     if (next !== undefined) open([next])
   }
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) })
+  useKeys({ j: move(1), k: move(-1), ArrowDown: move(1), ArrowUp: move(-1) })
   if (report === undefined) return notice
   const { judged, not_judged } = report
   return (
@@ -47,13 +47,18 @@ export default function ConductView() {
         <section class="list pad-all" tabIndex={0} aria-label="Findings, the most severe first">
           {notice}
           {groups.map((group) => (
-            <GroupCard key={`${group.severity} ${group.code} ${group.operation}`} group={group} />
+            <GroupCard key={group.filter} group={group} />
           ))}
-          {all.length === 0 ? (
-            <NoFindings />
-          ) : (
-            groups.length === 0 && <NoMatch count={all.length} noun="finding" />
+          {all.length === 0 && (
+            <Empty
+              icon="ok"
+              title="No findings"
+              text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
+            >
+              <Button text="Arm a fault" onClick={() => goTo(linkTo('faults'))} />
+            </Empty>
           )}
+          {all.length > 0 && groups.length === 0 && <NoMatch count={all.length} noun="finding" />}
           {not_judged.map((reason) => (
             <Note key={reason}>{reason}</Note>
           ))}
@@ -66,72 +71,40 @@ export default function ConductView() {
   )
 }
 
-function NoFindings() {
-  return (
-    <Empty
-      icon="ok"
-      title="No findings"
-      text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
-    >
-      <Button text="Arm a fault" onClick={() => goTo(linkTo('faults'))} />
-    </Empty>
-  )
-}
-
-const endOf = (attempts: readonly CallAttempt[]) =>
-  attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 0)
+/** The px-free length of a picture: the last attempt, or the end of a promised wait. */
+const scaleOf = (attempts: readonly CallAttempt[]) =>
+  attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
 
 /** The calls with one verdict about one operation, all on the same scale. */
-function GroupCard({ group: { code, severity, operation, findings, worst } }: { group: ConductGroup }) {
+function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
+  const { code, severity, operation, findings, worst } = group
   const calls = findings.slice(0, MOST).map((finding) => ({ finding, attempts: attemptsOf(finding) }))
-  const scale = calls.reduce((most, { attempts }) => Math.max(most, endOf(attempts)), 1)
-  const now = ticking.value ?? 0
-  const isDrawn = calls.some(({ attempts }) => attempts.length > 1)
+  const scale = scaleOf(calls.flatMap(({ attempts }) => attempts))
+  const title = (
+    <span class="row wraps">
+      <SeverityTag severity={severity} /> <code>{code}</code> <code class="dim">{operation}</code>
+    </span>
+  )
+  const count = `${countOf(findings.length, 'call')} · worst: ${worst}`
   return (
-    <Card
-      title={
-        <span class="row wraps">
-          <SeverityTag severity={severity} /> <code>{code}</code> <code class="dim">{operation}</code>
-        </span>
-      }
-      actions={
-        <span class="hint">
-          {[countOf(findings.length, 'call'), worst && `worst: ${worst}`].filter(Boolean).join(' · ')}
-        </span>
-      }
-    >
+    <Card title={title} actions={<span class="hint">{`${count} · 0 to ${durationText(scale)}`}</span>}>
       <ul class="rows calls">
-        {isDrawn && (
-          <li class="hint scale" aria-hidden="true">
-            <span />{' '}
-            <span class="row">
-              <span>0</span>
-              <span class="push">{durationText(scale)}</span>
-            </span>{' '}
-            <span />
-          </li>
-        )}
         {calls.map(({ finding, attempts }) => {
-          const [first] = attempts
-          const { waited, promised } = shortestOf(attempts)
-          const id = findingId(finding)
+          const [id, bad] = [findingId(finding), worstOf(attempts)]
+          const when = attempts[0] && shortTime(attempts[0].row.at, ticking.value ?? 0)
           return (
-            <li
-              key={id}
-              class={isDrawn ? '' : 'said'}
-              aria-current={here.value.path[0] === id ? 'true' : undefined}
-            >
-              <a href={linkTo('conduct', [id], here.value.query)} title={finding.message}>
-                {first === undefined ? finding.message : shortTime(first.row.at, now)}
+            <li key={id} aria-current={here.value.path[0] === id ? 'true' : undefined}>
+              <a class="cut" href={linkTo('conduct', [id], here.value.query)} title={finding.message}>
+                {when ?? 'Details'}
               </a>
-              {isDrawn && <Picture attempts={attempts} scale={scale} />}
-              {first !== undefined && (
-                <span class={`right ${promised === undefined ? 'hint' : 'small bad-text'}`}>
-                  {promised === undefined
-                    ? countOf(finding.requests.length, 'request')
-                    : `${durationText(waited ?? 0)} of ${durationText(promised)}`}
-                </span>
+              {when === undefined ? (
+                <span class="cut">{finding.message}</span>
+              ) : (
+                <Picture {...{ attempts, scale }} />
               )}
+              <span class={`right ${bad === undefined ? 'hint' : 'small bad-text'}`}>
+                {bad === undefined ? countOf(finding.requests.length, 'request') : waitText(bad)}
+              </span>
             </li>
           )
         })}
@@ -141,27 +114,17 @@ function GroupCard({ group: { code, severity, operation, findings, worst } }: { 
   )
 }
 
-const isShort = ({ waited, promised }: CallAttempt) =>
-  waited !== undefined && promised !== undefined && waited < promised
-
-/** The attempt after which the wait was shortest, compared with its promise. */
-function shortestOf(attempts: readonly CallAttempt[]): Partial<CallAttempt> {
-  const lack = ({ waited = 0, promised = 0 }: CallAttempt) => promised - waited
-  return attempts.filter(isShort).sort((a, b) => lack(b) - lack(a))[0] ?? {}
-}
-
 /** Attempts as dots on a line, with a bracket from each refused one to the end of its promised wait. */
 function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale: number }) {
-  const share = (ms: number) => `${Math.min(100, (100 * ms) / scale)}%`
-  const words = attempts.map((each) => `${each.row.status}${isShort(each) ? ', too early' : ''}`).join('; ')
+  const share = (ms: number) => `${(100 * ms) / scale}%`
   return (
-    <span class="attempts" role="img" aria-label={countOf(attempts.length, 'attempt')} title={words}>
-      {attempts.map((each) => (
+    <span class="attempts" role="img" aria-label={countOf(attempts.length, 'attempt')}>
+      {attempts.map(({ row, at, promised = 0, lack }) => (
         <span
-          key={each.row.id}
-          class={isShort(each) ? 'promise error' : 'promise'}
-          hidden={each.promised === undefined}
-          style={{ left: share(each.at), width: share(each.promised ?? 0) }}
+          key={row.id}
+          class={`promise ${lack > 0 ? 'error' : ''}`}
+          hidden={promised === 0}
+          style={{ left: share(at), width: share(promised) }}
         />
       ))}
       {attempts.map(({ row, at }) => (
@@ -179,48 +142,39 @@ function FindingDetail({ finding }: { finding: ShownFinding }) {
   const { severity, code, message, requests, evidence, section, fix } = finding
   const attempts = attemptsOf(finding)
   const facts = Object.entries(evidence).map(([name, value]): [string, string] => {
-    const isTime = name.endsWith('_ms') && typeof value === 'number'
-    const text = isTime ? durationText(value) : typeof value === 'object' ? pretty(value) : String(value)
-    return [name.replace(/_ms$/, '').replaceAll('_', ' '), text]
+    const text = typeof value === 'object' ? pretty(value) : String(value)
+    return [
+      name.replace(/_ms$/, '').replaceAll('_', ' '),
+      name.endsWith('_ms') ? durationText(Number(value)) : text,
+    ]
   })
   return (
     <Detail label={`Finding ${code}`} title={<code>{code}</code>} head={<SeverityTag severity={severity} />}>
       <p>{message}</p>
       <h3>Fix</h3>
       <p>{fix}</p>
-      {attempts.length > 0 && (
-        <>
-          <h3>Requests</h3>
-          {attempts.length > 1 && <Picture attempts={attempts} scale={Math.max(1, endOf(attempts))} />}
-          <ol class="chain attempts-list" aria-label="Requests">
-            {attempts.map((each, index) => (
-              <li key={each.row.id}>
-                <Status row={each.row} />
-                <a href={linkTo('requests', [each.row.id])} title={each.row.id}>
-                  {timeOfDay(each.row.at)} {each.row.method}
-                </a>
-                <Wait attempt={attempts[index - 1]} />
-              </li>
-            ))}
-          </ol>
-        </>
-      )}
-      {attempts.length < requests.length && (
-        <p class="hint">{`${requests.length - attempts.length} of ${countOf(requests.length, 'request')} are no longer in the log.`}</p>
-      )}
+      <h3>{countOf(requests.length, 'request')}</h3>
+      <ol class="chain" aria-label="Requests">
+        {attempts.map(({ row }, index) => {
+          const before = attempts[index - 1]
+          return (
+            <li key={row.id}>
+              <Icon name="requests" />
+              <time dateTime={row.at}>{timeOfDay(row.at)}</time>
+              <a class="cut" href={linkTo('requests', [row.id])} title={row.id}>
+                {row.method} {shortPath(row.path)}
+              </a>
+              <span class={(before?.lack ?? 0) > 0 ? 'small bad-text' : 'hint'}>
+                {before && `after ${waitText(before)}`}
+              </span>
+              <Status row={row} />
+            </li>
+          )
+        })}
+      </ol>
+      {attempts.length < requests.length && <p class="hint">The others are no longer in the log.</p>}
       <h3>Evidence</h3>
       <FactList facts={[...facts, ['section', section]]} />
     </Detail>
-  )
-}
-
-/** The wait after an attempt, and the one that its response asked for. */
-function Wait({ attempt }: { attempt: CallAttempt | undefined }) {
-  if (attempt?.waited === undefined) return null
-  const promised = attempt.promised === undefined ? '' : ` of ${durationText(attempt.promised)}`
-  return (
-    <span class={`push ${isShort(attempt) ? 'small bad-text' : 'hint'}`}>
-      {`after ${durationText(attempt.waited)}${promised}`}
-    </span>
   )
 }

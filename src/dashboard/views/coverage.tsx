@@ -1,29 +1,31 @@
+import { groupBy } from '../../core/conduct/observed.ts'
 import { percentOf } from '../../server/control/coverage/report.ts'
 import { Code } from '../code.tsx'
-import type { Column } from '../columns.ts'
-import { metIcon, metWords, type Point, statusPoints, useCoverage } from '../coverage-data.ts'
-import { countOf } from '../format.ts'
+import { type Point, useCoverage } from '../coverage-data.ts'
 import { Icon } from '../icon.tsx'
-import { List, Opened } from '../list.tsx'
+import { Opened } from '../list.tsx'
 import { here, linkTo, refine } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
+import { CopyButton, Detail, Segments, Tag, ViewHead } from '../ui.tsx'
 
-const COLUMNS: readonly Column<Point>[] = [
-  { label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
-  { label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
-  { label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
-]
+/** How a point was met: its words, its tone and its icon. */
+const MET = {
+  service: ['met', 'ok', 'check'],
+  fault: ['met by a fault', 'warn', 'bolt'],
+  none: ['not met', 'neutral', undefined],
+} as const
 
-const WHICH = { matrix: 'Statuses', gaps: 'Not met', all: 'All' }
+const lookOf = ({ met }: Point) => MET[met ?? 'none']
+
+const WHICH = { gaps: 'Not met', all: 'All' }
 
 export default function Coverage() {
   const { data, notice } = useCoverage()
   if (data === undefined) return notice
-  const { which = 'matrix' } = here.value.query
   const [opened] = here.value.path
-  const points = data.data.filter(({ id, met }) => which !== 'gaps' || met === null || id === opened)
-  const detail = (point: Point) => <PointDetail {...point} />
+  const which = here.value.query.which === 'gaps' ? 'gaps' : 'all'
+  const points = filtered(data.data, ({ id }) => id).filter(({ met }) => which === 'all' || met === null)
+  const others = points.filter(({ kind }) => kind !== 'status')
   return (
     <>
       <ViewHead
@@ -33,34 +35,30 @@ export default function Coverage() {
         <Segments
           label="Points"
           options={WHICH}
-          value={which as keyof typeof WHICH}
-          onChoose={(next) => refine({ which: next === 'matrix' ? '' : next })}
+          value={which}
+          onChoose={(next) => refine({ which: next === 'all' ? '' : next })}
         />
         <QueryFilter label="Filter points" />
       </ViewHead>
       {notice}
       <div class="split">
-        {which === 'matrix' ? (
-          <>
-            <Matrix points={data.data} />
-            <Opened name="point" width={464} id={opened} item={points.find(({ id }) => id === opened)}>
-              {detail}
-            </Opened>
-          </>
-        ) : (
-          <List
-            {...{ label: 'Points of the contract, the cheapest first', noun: 'point' }}
-            items={points}
-            textOf={({ id }) => id}
-            empty={<Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />}
-            columns={COLUMNS}
-            idOf={({ id }) => id}
-            selected={opened}
-            phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
-          >
-            {detail}
-          </List>
-        )}
+        <section class="list" tabIndex={0} aria-label="Points of the contract">
+          {points.length === 0 && <NoMatch count={data.total} noun="point" />}
+          <Matrix points={points.filter(({ kind }) => kind === 'status')} />
+          {[...groupBy(others, (point) => point.kind)].map(([kind, group]) => (
+            <section key={kind} class="pad" aria-label={kind}>
+              <h2>{kind}</h2>
+              <p class="row wraps">
+                {group.map((point) => (
+                  <Cell key={point.id} point={point} text={point.id.replace(`${kind} `, '')} />
+                ))}
+              </p>
+            </section>
+          ))}
+        </section>
+        <Opened name="point" width={464} id={opened} item={data.data.find(({ id }) => id === opened)}>
+          {(point) => <PointDetail point={point} />}
+        </Opened>
       </div>
     </>
   )
@@ -68,78 +66,68 @@ export default function Coverage() {
 
 /** A row for each operation, a column for each status of the contract. */
 function Matrix({ points }: { points: readonly Point[] }) {
-  const { statuses, rows: all } = statusPoints(points)
-  const rows = filtered(all, ({ operation }) => operation)
-  if (rows.length === 0) return <NoMatch count={all.length} noun="operation" />
+  const cells = new Map(points.map((point) => [point.id, point]))
+  const parts = points.map(({ id }) => id.split(' ').slice(1))
+  const sorted = (part: number) => [...new Set(parts.map((each) => each[part] ?? ''))].sort()
+  const statuses = sorted(1)
+  if (points.length === 0) return null
   return (
-    <section class="list" tabIndex={0} aria-label="Statuses of each operation">
-      <table class="matrix">
-        <thead>
-          <tr>
-            <th scope="col">Operation</th>
-            {statuses.map((status) => (
-              <th key={status} scope="col">
-                {status}
-              </th>
-            ))}
-            <th class="wide-only" aria-hidden="true" />
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ operation, cells }) => (
-            <tr key={operation}>
-              <th scope="row">
-                <code>{operation}</code>
-              </th>
-              {statuses.map((status) => (
-                <td key={status}>
-                  <Cell status={status} point={cells.get(status)} />
-                </td>
-              ))}
-              <td class="wide-only" aria-hidden="true" />
-            </tr>
+    <table class="table matrix">
+      <thead>
+        <tr>
+          {['Operation', ...statuses, ''].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
           ))}
-        </tbody>
-      </table>
-    </section>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted(0).map((operation) => (
+          <tr key={operation}>
+            <th scope="row">
+              <code>{operation}</code>
+            </th>
+            {statuses.map((status) => {
+              const point = cells.get(`status ${operation} ${status}`)
+              return <td key={status}>{point && <Cell point={point} text={status} isBare />}</td>
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
-function Cell({ status, point }: { status: string; point: Point | undefined }) {
-  if (point === undefined) return null
-  const { id, met, how } = point
+/** @param isBare without its text, except on phones */
+function Cell({ point, text, isBare }: { point: Point; text: string; isBare?: boolean }) {
+  const [words, tone, icon] = lookOf(point)
   return (
     <a
-      class={`cell center ${met === null ? '' : met === 'service' ? 'ok' : 'warn'}`}
-      href={linkTo('coverage', [id], here.value.query)}
-      aria-label={`${id.replace('status ', '')}: ${metWords(met)}`}
-      aria-current={here.value.path[0] === id ? 'true' : undefined}
-      title={met === null ? `${metWords(met)}: ${how}` : metWords(met)}
+      class={`cell row ${tone}`}
+      href={linkTo('coverage', [point.id], here.value.query)}
+      aria-label={`${point.id.replace('status ', '')}: ${words}`}
+      aria-current={here.value.path[0] === point.id ? 'true' : undefined}
+      title={point.met === null ? `${words}: ${point.how}` : words}
     >
-      {met !== null && <Icon name={metIcon(met)} size={14} />}
-      <span class="phone-only">{status}</span>
+      {icon !== undefined && <Icon name={icon} size={14} />}
+      <span class={isBare ? 'phone-only' : ''}>{text}</span>
     </a>
   )
 }
 
-function PointDetail({ id, how, met }: Point) {
-  return (
-    <Detail label={`Point ${id}`} title={<code>{id}</code>}>
-      <h3>How to meet it</h3>
-      <Code label="How to meet it" text={how} />
-      <p class="row-actions">
-        <MetTag met={met} />
-        <CopyButton text={() => how}>Copy</CopyButton>
-      </p>
-    </Detail>
-  )
-}
-
-function MetTag({ met }: Pick<Point, 'met'>) {
-  if (met === null) return <Tag>{metWords(met)}</Tag>
-  return (
-    <Tag tone={met === 'service' ? 'ok' : 'warn'} icon={metIcon(met)}>
-      {metWords(met)}
+function PointDetail({ point }: { point: Point }) {
+  const [words, tone, icon] = lookOf(point)
+  const tag = (
+    <Tag tone={tone} icon={icon}>
+      {words}
     </Tag>
+  )
+  return (
+    <Detail label={`Point ${point.id}`} title={<code>{point.id}</code>} head={tag}>
+      <h3>How to meet it</h3>
+      <Code label="How to meet it" text={point.how} />
+      <CopyButton text={() => point.how}>Copy</CopyButton>
+    </Detail>
   )
 }

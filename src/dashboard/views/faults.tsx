@@ -47,7 +47,7 @@ function State({ rule }: { rule: Rule }) {
 
 export default function Faults() {
   const { data: rules, ...ofRules } = useRules()
-  const { data, ...ofPresets } = useLive(load, ['gate'])
+  const { data, ...ofPresets } = useLive(load, ['request', 'gate'])
   const notice = ofPresets.notice ?? ofRules.notice
   const { path, query } = here.value
   if (data === undefined || rules === undefined) return notice
@@ -226,50 +226,31 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
 const LATENCY = 'latency'
 
 /** A slider for a delay of every response before its head is sent, with a separate rule. */
-function LatencyCard({ rules }: { rules: readonly { readonly id: string; readonly do: unknown }[] }) {
+function LatencyCard({ rules }: { rules: readonly Rule[] }) {
   const rule = rules.find(({ id }) => id === LATENCY)
-  const [ms, setMs] = useState(() => delayOf(rule?.do) ?? 300)
-  const arm = (delay: number) =>
-    act(async () => {
-      if (rule !== undefined) await ask('DELETE /faults/{id}', { params: { id: LATENCY } })
-      const body = {
-        id: LATENCY,
-        match: 'everything',
-        do: [{ pace: { before_head_ms: delay } }],
-        then: 'continue',
-      } as const
-      await ask('POST /faults', { body })
-    })
+  const [action] = (rule?.do ?? []) as readonly { readonly pace?: { readonly before_head_ms?: number } }[]
+  const [ms, setMs] = useState(action?.pace?.before_head_ms ?? 300)
+  const remove = () => ask('DELETE /faults/{id}', { params: { id: LATENCY } })
+  const arm = async (delay: number) => {
+    if (rule !== undefined) await remove()
+    const actions = [{ pace: { before_head_ms: delay } }]
+    await ask('POST /faults', { body: { id: LATENCY, match: 'everything', do: actions, then: 'continue' } })
+  }
   return (
     <section class="card latency row strip" aria-label="Latency">
       <label for="latency">Latency</label>
       <input
-        id="latency"
-        type="range"
-        min={0}
-        max={5_000}
-        step={50}
-        value={ms}
-        onInput={(event) => setMs(Number(event.currentTarget.value))}
-        onChange={(event) => rule !== undefined && void arm(Number(event.currentTarget.value))}
+        {...{ class: 'grow', id: 'latency', type: 'range', min: 0, max: 5_000, step: 50, value: ms }}
+        onInput={(event) => setMs(event.currentTarget.valueAsNumber)}
+        onChange={(event) => rule && void act(() => arm(event.currentTarget.valueAsNumber))}
       />
       <code>{ms} ms</code>
       <Switch
         on={rule !== undefined}
         label="Delay every response"
         hideLabel
-        onToggle={() =>
-          void (rule === undefined
-            ? arm(ms)
-            : act(() => ask('DELETE /faults/{id}', { params: { id: LATENCY } })))
-        }
+        onToggle={() => void act(rule === undefined ? () => arm(ms) : remove)}
       />
     </section>
   )
-}
-
-function delayOf(actions: unknown): number | undefined {
-  const [first] = Array.isArray(actions) ? actions : []
-  const delay: unknown = first?.pace?.before_head_ms
-  return typeof delay === 'number' ? delay : undefined
 }

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
 import { SEVERITIES } from '../../core/conduct/finding.ts'
+import { groupBy } from '../../core/conduct/observed.ts'
 import { percentOf } from '../../server/control/coverage/report.ts'
 import { useBatches } from '../batch-data.ts'
 import { groupsOf, SeverityTag, useConduct } from '../conduct-data.tsx'
 import { useCoverage } from '../coverage-data.ts'
 import { Upcoming, useHorizon } from '../events.tsx'
-import { countOf, dayText, numberText } from '../format.ts'
+import { countOf, shortTime } from '../format.ts'
 import { ticking } from '../live.ts'
 import { linkTo } from '../place.ts'
 import { hasFailed, type LogRow, logRows } from '../requests.ts'
@@ -14,39 +15,39 @@ import { useRules } from '../rules.ts'
 import { useSize } from '../table.tsx'
 import { Card, Skeleton, Tag, type Tone, ViewHead } from '../ui.tsx'
 
-/** The kinds of responses, the worst at the bottom of a bar. Each is a filter of requests. */
+/** The kinds of responses, each with its filter of requests. The last one is at the bottom of a bar. */
 const KINDS: readonly (readonly [name: string, tone: Tone, filter: string, is: (row: LogRow) => boolean])[] =
   [
-    ['cut', 'neutral', 'status:cut', ({ status, end }) => end !== null || status === 0],
-    ['5xx', 'error', 'status:5xx', ({ status }) => status >= 500],
-    ['4xx', 'error', 'status:4xx -status:429', ({ status }) => status >= 400 && status !== 429],
+    ['2xx', 'ok', 'status:2xx', ({ status }) => status < 400],
     ['429', 'warn', 'status:429', ({ status }) => status === 429],
-    ['2xx', 'ok', 'status:2xx', () => true],
+    ['4xx', 'error', 'status:4xx -status:429', ({ status }) => status < 500],
+    ['5xx', 'error', 'status:5xx', () => true],
+    ['cut', 'neutral', 'status:cut', () => true],
   ]
 
 /** The index of the kind of a response. */
-const kindOf = (row: LogRow) => KINDS.findIndex(([, , , is]) => is(row))
+const kindOf = (row: LogRow) =>
+  row.end !== null || row.status === 0 ? KINDS.length - 1 : KINDS.findIndex(([, , , is]) => is(row))
 
 /** Rows of a card at most. */
 const MOST = 5
 
 export default function Overview() {
   const { entries, isLoaded } = logRows.value
-  const failed = useMemo(() => entries.filter(hasFailed), [entries])
+  const { data: horizon = [] } = useHorizon()
+  const { data: batches = [] } = useBatches()
+  const failed = useMemo(() => entries.filter(hasFailed).length, [entries])
   if (!isLoaded) return <Skeleton />
   return (
     <>
-      <ViewHead
-        title="Overview"
-        summary={`${countOf(entries.length, 'request')}, ${numberText(failed.length)} failed`}
-      />
+      <ViewHead title="Overview" summary={`${countOf(entries.length, 'request')}, ${failed} failed`} />
       <section class="scroll" tabIndex={0} aria-label="Overview">
         <div class="overview">
           <Minutes entries={entries} />
           <Coverage />
           <Failing entries={entries} />
           <Conduct />
-          <Next />
+          <Upcoming {...{ horizon, batches, most: MOST, now: ticking.peek() ?? 0 }} />
           <NeverFired />
         </div>
       </section>
@@ -60,12 +61,10 @@ const BAR = 32
 /** The requests of the newest minutes that have any, by the kind of their response. */
 function Minutes({ entries }: { entries: readonly LogRow[] }) {
   const frame = useRef<HTMLOListElement>(null)
-  const { width } = useSize(frame, { width: 600, height: 0 })
-  const most = Math.max(1, Math.floor(width / BAR))
+  const most = Math.max(1, Math.floor(useSize(frame, { width: 600, height: 0 }).width / BAR))
   const now = ticking.peek() ?? 0
-  const { minutes, totals } = useMemo(() => {
-    const found = new Map<string, number[]>()
-    const totals = KINDS.map(() => 0)
+  const [totals, minutes] = useMemo(() => {
+    const [totals, found] = [KINDS.map(() => 0), new Map<string, number[]>()]
     for (const row of entries) {
       const [minute, kind] = [row.at.slice(0, 16), kindOf(row)]
       if (!found.has(minute) && found.size < most)
@@ -75,95 +74,63 @@ function Minutes({ entries }: { entries: readonly LogRow[] }) {
         )
       for (const counts of [totals, found.get(minute) ?? []]) counts[kind] = (counts[kind] ?? 0) + 1
     }
-    return { minutes: [...found].reverse(), totals }
+    return [
+      totals,
+      [...found].reverse().map(([minute, counts]) => ({ minute, at: Date.parse(`${minute}Z`), counts })),
+    ]
   }, [entries, most])
   const sum = (counts: readonly number[]) => counts.reduce((all, each) => all + each, 0)
-  const tallest = minutes.reduce((most, [, counts]) => Math.max(most, sum(counts)), 1)
+  const tallest = minutes.reduce((most, { counts }) => Math.max(most, sum(counts)), 1)
+  const tags = KINDS.map(([name, tone, filter], kind) => ({ name, tone, filter, count: totals[kind] ?? 0 }))
   return (
     <Card
       title="Requests per minute"
-      hint={minutes.length === most ? `the newest ${most} minutes with requests` : ''}
-      actions={
-        <span class="row wraps">
-          {KINDS.map(
-            ([name, tone, filter], kind) =>
-              (totals[kind] ?? 0) > 0 && (
-                <TagLink
-                  key={name}
-                  href={linkTo('requests', [], { filter })}
-                  tone={tone}
-                  text={`${numberText(totals[kind] ?? 0)} × ${name}`}
-                />
-              ),
-          ).reverse()}
-        </span>
-      }
+      actions={tags
+        .filter(({ count }) => count > 0)
+        .map(({ name, tone, filter, count }) => (
+          <a key={name} class="tag-link" href={linkTo('requests', [], { filter })}>
+            <Tag tone={tone} icon={tone === 'neutral' ? 'unplug' : undefined}>{`${count} × ${name}`}</Tag>
+          </a>
+        ))}
     >
       <ol class="minutes" ref={frame}>
-        {minutes.map(([minute, counts], index) => {
-          const before = minutes[index - 1]?.[0]
-          const isApart = before !== undefined && Date.parse(`${minute}Z`) - Date.parse(`${before}Z`) > 60_000
-          const words = KINDS.flatMap(([name], kind) =>
-            counts[kind] ? [`${counts[kind]} ${name}`] : [],
-          ).join(', ')
-          const day = dayText(`${minute}Z`, now)
-          // Every second bar has its time, and its day where it is not that of the time before.
-          const earlier = minutes[index - 2]?.[0]
-          const isNewDay = day !== dayText(earlier === undefined ? now : `${earlier}Z`, now)
+        {minutes.map(({ minute, at, counts }, index) => {
+          const words = KINDS.flatMap(([name], kind) => (counts[kind] ? `${counts[kind]} × ${name}` : []))
+          const before = minutes[index - 1]?.at ?? at
           return (
-            <li key={minute} class={isApart ? 'apart' : ''}>
-              <a
-                href={linkTo('requests', [], { filter: `at:${minute}` })}
-                title={`${day} ${minute.slice(11)}: ${words}`}
-              >
-                <span class="hidden">{`${day} ${minute.slice(11)}: ${words}`}</span>
-                <span class="stack-bar" aria-hidden="true">
-                  <span>{sum(counts)}</span>
-                  {counts
-                    .map((count, kind) => ({ count, kind }))
-                    .filter(({ count }) => count > 0)
-                    .reverse()
-                    .map(({ count, kind }) => (
+            <li key={minute} class={at - before > 60_000 ? 'apart' : ''}>
+              <a href={linkTo('requests', [], { filter: `at:${minute}` })} title={words.join(', ')}>
+                {sum(counts)}
+                <span class="hidden"> requests at {shortTime(at, now)}</span>
+                {counts.map(
+                  (count, kind) =>
+                    count > 0 && (
                       <i
                         key={kind}
                         class={`${KINDS[kind]?.[1]} ${KINDS[kind]?.[0] === '5xx' ? 'striped' : ''}`}
                         style={{ height: `${Math.max(3, (84 * count) / tallest)}px` }}
                       />
-                    ))}
-                </span>
-                {index % 2 === 0 && (
-                  <time aria-hidden="true">
-                    {minute.slice(11)}
-                    {isNewDay && <span>{day}</span>}
-                  </time>
+                    ),
                 )}
+                <span class="hint">{index % 2 === 0 && minute.slice(11)}</span>
               </a>
             </li>
           )
         })}
       </ol>
-      {minutes.length === 0 && <p class="pad hint">No request has arrived yet.</p>}
+      {minutes.length === 0 && <Nothing>No request has arrived yet.</Nothing>}
     </Card>
   )
 }
 
-function TagLink({ href, tone, text }: { href: string; tone: Tone; text: string }) {
-  return (
-    <a class="tag-link" href={href}>
-      <Tag tone={tone} icon={tone === 'neutral' ? 'unplug' : undefined}>
-        {text}
-      </Tag>
-    </a>
-  )
-}
-
 /** One line that opens a view with a filter. */
-function Line(props: { href: string; name: string; children: ComponentChildren }) {
+function Line(props: { href: string; name: string; hint?: string; children: ComponentChildren }) {
   return (
     <li>
       <a class="cut mono" href={props.href} title={props.name}>
         {props.name}
       </a>
+      <span class="hint grow cut">{props.hint}</span>
       {props.children}
     </li>
   )
@@ -174,39 +141,27 @@ const Nothing = ({ children }: { children: ComponentChildren }) => <p class="pad
 /** The operations with failed requests, those with the most first. */
 function Failing({ entries }: { entries: readonly LogRow[] }) {
   const rows = useMemo(() => {
-    const found = new Map<string, { all: number; failed: number; statuses: Map<string, number> }>()
-    for (const row of entries) {
-      const name = row.operation ?? ''
-      const own = found.get(name) ?? { all: 0, failed: 0, statuses: new Map() }
-      found.set(name, own)
-      own.all += 1
-      if (!hasFailed(row)) continue
-      own.failed += 1
-      const status = String(row.end ?? row.status)
-      own.statuses.set(status, (own.statuses.get(status) ?? 0) + 1)
-    }
-    return [...found].filter(([, { failed }]) => failed > 0).sort(([, a], [, b]) => b.failed - a.failed)
+    const groups = [...groupBy(entries, ({ operation }) => operation ?? '')]
+    return groups
+      .map(([name, all]) => ({ name, all, failed: all.filter(hasFailed) }))
+      .filter(({ failed }) => failed.length > 0)
+      .sort((a, b) => b.failed.length - a.failed.length)
   }, [entries])
+  const statusesOf = (failed: readonly LogRow[]) =>
+    [...groupBy(failed, ({ end, status }) => end ?? status)]
+      .map(([status, { length }]) => `${length} × ${status}`)
+      .join(', ')
   return (
-    <Card title="Operations that fail" hint={rows.length > 0 && countOf(rows.length, 'operation')}>
+    <Card title="Operations that fail">
       <ul class="rows events">
-        {rows.slice(0, MOST).map(([name, { all, failed, statuses }]) => (
+        {rows.slice(0, MOST).map(({ name, all, failed }) => (
           <Line
             key={name}
             name={name || 'no operation matched'}
-            href={linkTo('requests', [], {
-              filter: name === '' ? 'operation:' : `operation:${name}`,
-              show: 'errors',
-            })}
+            href={linkTo('requests', [], { filter: `operation:${name}`, show: 'errors' })}
+            hint={statusesOf(failed)}
           >
-            <span class="hint grow cut right">
-              {[...statuses]
-                .sort(([, a], [, b]) => b - a)
-                .slice(0, 3)
-                .map(([status, count]) => `${count} × ${status}`)
-                .join(', ')}
-            </span>
-            <Tag tone="error">{`${numberText(failed)} of ${numberText(all)}`}</Tag>
+            <Tag tone="error">{`${failed.length} of ${all.length}`}</Tag>
           </Line>
         ))}
       </ul>
@@ -218,28 +173,27 @@ function Failing({ entries }: { entries: readonly LogRow[] }) {
 /** The findings about the clients by severity, and the most severe ones by verdict and operation. */
 function Conduct() {
   const { data, notice } = useConduct()
-  const findings = data?.data ?? []
-  const groups = groupsOf(findings)
-  const count = (severity: string) => findings.filter((each) => each.severity === severity).length
+  const groups = groupsOf(data?.data ?? [])
+  const counts = SEVERITIES.map((severity) => ({
+    severity,
+    count: data?.data.filter((each) => each.severity === severity).length ?? 0,
+  }))
   return (
     <Card
       title="Conduct"
-      actions={SEVERITIES.filter((each) => count(each) > 0).map((severity) => (
-        <a key={severity} class="tag-link" href={linkTo('conduct', [], { filter: severity })}>
-          <SeverityTag severity={severity} text={countOf(count(severity), severity)} />
-        </a>
-      ))}
+      actions={counts
+        .filter(({ count }) => count > 0)
+        .map(({ severity, count }) => (
+          <a key={severity} class="tag-link" href={linkTo('conduct', [], { filter: severity })}>
+            <SeverityTag severity={severity} text={countOf(count, severity)} />
+          </a>
+        ))}
     >
       {notice}
       <ul class="rows events">
-        {groups.slice(0, MOST).map(({ severity, code, operation, worst, findings: { length } }) => (
-          <Line
-            key={severity + code + operation}
-            name={code}
-            href={linkTo('conduct', [], { filter: `${severity} ${code} ${operation}`.trim() })}
-          >
-            <span class="hint grow cut">{operation}</span>
-            <SeverityTag severity={severity} text={worst || countOf(length, 'finding')} />
+        {groups.slice(0, MOST).map(({ severity, code, operation, worst, filter }) => (
+          <Line key={filter} name={code} href={linkTo('conduct', [], { filter })} hint={operation}>
+            <SeverityTag severity={severity} text={worst} />
           </Line>
         ))}
       </ul>
@@ -262,65 +216,36 @@ function NeverFired() {
       <ul class="rows events">
         {rules.slice(0, MOST).map(({ id, matched }) => (
           <Line key={id} name={id} href={linkTo('faults', [id])}>
-            <span class="grow" />
             <Tag tone="warn">
               {matched === 0 ? 'no request matched' : `0 of ${countOf(matched, 'request')}`}
             </Tag>
           </Line>
         ))}
       </ul>
-      {data !== undefined && rules.length === 0 && (
+      {rules.length === 0 && (
         <Nothing>{armed.length === 0 ? 'No rule is armed.' : 'Every armed rule has fired.'}</Nothing>
       )}
     </Card>
   )
 }
 
-function Next() {
-  const { data: horizon, notice } = useHorizon()
-  const { data: batches = [] } = useBatches()
-  const now = ticking.peek() ?? 0
-  if (horizon === undefined) return notice
-  return <Upcoming horizon={horizon} batches={batches} now={now} most={MOST} />
-}
-
-const POINTS = {
-  status: 'statuses',
-  error: 'errors',
-  enum: 'values',
-  event: 'events',
-  transition: 'transitions',
-  bound: 'bounds',
-}
-
 /** How much of the contract the clients have met, by kind of point. */
 function Coverage() {
   const { data, notice } = useCoverage()
-  if (data === undefined) return <Card title="Coverage">{notice}</Card>
+  const kinds = [...groupBy(data?.data ?? [], ({ kind }) => kind)].map(([kind, points]) => ({
+    ...{ kind, all: points.length, met: points.filter(({ met }) => met !== null).length },
+  }))
   return (
-    <Card title="Coverage" hint={`${data.met} of ${data.total} points, ${percentOf(data)} %`}>
+    <Card title="Coverage" hint={data && `${data.met} of ${data.total} points, ${percentOf(data)} %`}>
+      {notice}
       <ul class="meters">
-        {Object.entries(POINTS).map(([kind, name]) => {
-          const points = data.data.filter((each) => each.kind === kind)
-          const met = points.filter((each) => each.met !== null).length
-          const query = kind === 'status' ? {} : { which: 'gaps', filter: `${kind} ` }
-          return (
-            <li key={kind}>
-              <a href={linkTo('coverage', [], query)}>{name}</a>
-              <span
-                class="gauge"
-                role="meter"
-                aria-label={`Met ${name}`}
-                aria-valuemin={0}
-                aria-valuemax={points.length}
-                aria-valuenow={met}
-              >
-                <span style={{ width: `${(100 * met) / Math.max(1, points.length)}%` }} />
-              </span>
-              <span class="hint right">{`${met} of ${points.length}`}</span>
-            </li>
-          )
-        })}
+        {kinds.map(({ kind, all, met }) => (
+          <li key={kind}>
+            <a href={linkTo('coverage', [], { filter: `${kind} ` })}>{kind}</a>
+            <progress max={all} value={met} aria-label={`Met ${kind}`} />
+            <span class="hint right">{`${met} of ${all}`}</span>
+          </li>
+        ))}
       </ul>
     </Card>
   )

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
-import { download } from '../browser.ts'
 import type { Column } from '../columns.ts'
-import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
+import { countOf, durationText, shortPath, timeOfDay } from '../format.ts'
 import { Panel } from '../list.tsx'
 import { act, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
@@ -177,11 +176,6 @@ export default function Requests() {
           label="More"
           items={[
             { label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
-            {
-              label: 'Export as JSON',
-              icon: 'download',
-              run: () => download('requests.json', pretty([...rows].reverse())),
-            },
             {
               label: 'Empty the log',
               icon: 'trash',

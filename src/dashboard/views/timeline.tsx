@@ -12,7 +12,7 @@ import { countOf, durationText, shortTime } from '../format.ts'
 import { ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, refine } from '../place.ts'
-import { faultedRows } from '../requests.ts'
+import { logRows } from '../requests.ts'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
 import { Button, Card, Empty, Segments, ViewHead } from '../ui.tsx'
@@ -36,7 +36,7 @@ export default function Timeline() {
   const { data: deliveries = [] } = useDeliveries()
   const notice = ofBatches.notice ?? ofFuture.notice
   const [zoom, setZoom] = useState<Zoom>('Fit')
-  const [isFollowing, setFollowing] = useState(true)
+  // 0: the range follows the time.
   const [offset, setOffset] = useState(0)
   const now = useSecond()
   if (batches === undefined || horizon === undefined || now === undefined) return notice
@@ -47,12 +47,10 @@ export default function Timeline() {
   const axisIn = (width: number) =>
     zoom === 'Fit'
       ? fittedAxis(contentsOf(data, marks, now), width, now)
-      : linearAxis(rangeOf(SPANS[zoom], now - (isFollowing ? 0 : offset)), width)
+      : linearAxis(rangeOf(SPANS[zoom], now - offset), width)
   // What fits cannot be moved.
   const pan = (share: number) => {
-    if (zoom === 'Fit') return
-    setFollowing(false)
-    setOffset((before) => before - share * SPANS[zoom])
+    if (zoom !== 'Fit') setOffset((before) => before - share * SPANS[zoom])
   }
   return (
     <>
@@ -61,15 +59,7 @@ export default function Timeline() {
         summary={`${countOf(batches.length, 'batch', 'batches')} · ${countOf(horizon.length, 'upcoming event')}`}
       >
         <Segments label="Zoom" options={ZOOMS} value={zoom} onChoose={setZoom} />
-        <Button
-          text="Follow"
-          icon="flag"
-          pressed={isFollowing}
-          onClick={() => {
-            setFollowing(!isFollowing)
-            setOffset(0)
-          }}
-        />
+        <Button text="Follow" icon="flag" pressed={offset === 0} onClick={() => setOffset(0)} />
       </ViewHead>
       <section
         class="scroll"
@@ -159,7 +149,8 @@ function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
       }
     }),
   )
-  const faults = faultedRows.value.slice(0, 500).map(
+  const faulted = logRows.value.entries.filter(({ faults }) => faults.length > 0)
+  const faults = faulted.slice(0, 500).map(
     ({ at, faults: fired, id }): Mark => ({
       lane: 'Faults',
       at: Date.parse(at),
@@ -191,12 +182,9 @@ type Advance = NonNullable<Output<'GET /clock/advance'>['result']>
 function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) {
   const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
   const title = data?.running === true ? 'Advance in progress' : 'Last advance'
-  if (data?.result) return <Advanced title={title} last={data.result} batches={batches} now={now} />
-  return (
-    <Card title={title}>
-      <p class="pad hint">Advance the clock above. The events of the advance are listed here.</p>
-    </Card>
-  )
+  const hint = 'Advance the clock above. The events of the advance are listed here.'
+  if (!data?.result) return <Card {...{ title, hint, children: null }} />
+  return <Advanced title={title} last={data.result} batches={batches} now={now} />
 }
 
 /** Maximum number of events in the list. */
