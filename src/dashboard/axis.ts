@@ -184,7 +184,7 @@ export function labelsOf(axis: Axis, now: number): readonly AxisLabel[] {
     const [whole, tenths] = [timeOfDay(at), Math.floor((at % SECOND) / 100)]
     const isExact = step < MINUTE && at % MINUTE >= SECOND
     const time = step < SECOND && tenths > 0 ? `${whole}.${tenths}` : isExact ? whole : whole.slice(0, 5)
-    const day = dayText(at, now) === dayText(before, now) ? undefined : dayText(at, now)
+    const day = dayText(at, now) === dayText(before, now) ? undefined : dayText(at, before)
     const width = Math.max(pxOf(time), pxOf(day ?? ''))
     return { at, time, day, ...around(axis.at(at), width, axis) }
   }

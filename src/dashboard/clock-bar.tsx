@@ -175,7 +175,7 @@ function Now() {
   return (
     <div class="now">
       <time dateTime={date && `${date}T${time}Z`}>
-        <span class="wide-only">{date} </span>
+        <span class="wide-only">{date && `${date} `}</span>
         {time}
       </time>
       <span class="wide-only">Virtual time, UTC</span>

@@ -34,7 +34,7 @@ export function cellStyles<T>(columns: readonly Column<T>[], tableWidth: number)
   const share = `${100 / columns.filter(({ width }) => width === undefined).length}%`
   return columns.map((column) => {
     const px = `${widthOf(column)}px`
-    if (column.width === undefined) return { width: share, minWidth: px, maxWidth: '0' }
+    if (column.width === undefined) return { width: share, minWidth: '96px', maxWidth: '0' }
     return { width: px, ...(column.isCut && { maxWidth: `${column.width + room}px` }) }
   })
 }

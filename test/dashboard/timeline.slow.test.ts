@@ -60,8 +60,8 @@ test.for(cases)(
         .poll(async () => ((await page.evaluate(DRAWN)) as Drawn).places.at(-1))
         .toBeLessThanOrEqual(width)
       const { width: plot, labels, places } = (await page.evaluate(DRAWN)) as Drawn
-      expect(places[0]).toBeLessThan(24 + 80)
-      expect(places.at(-1)).toBeGreaterThan(plot - 24 - 80)
+      expect(places[0]).toBeLessThan(24 + 100)
+      expect(places.at(-1)).toBeGreaterThan(plot - 24 - 100)
       for (const [index, place] of places.slice(1).entries())
         expect(place - (places[index] as number)).toBeLessThanOrEqual(161)
       for (const [index, { left, right, isCut, text }] of labels.entries()) {
