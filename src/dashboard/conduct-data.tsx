@@ -66,7 +66,8 @@ export function groupsOf(findings: readonly ShownFinding[]) {
     const [first] = group
     const worst = worstOf(group.flatMap(attemptsOf))
     const most = group.reduce((most, { requests }) => Math.max(most, requests.length), 0)
-    const words = worst === undefined ? countOf(most, 'request') : `waited ${waitText(worst)}`
+    const many = most === 0 ? countOf(group.length, 'finding') : countOf(most, 'request')
+    const words = worst === undefined ? many : `waited ${waitText(worst)}`
     return { ...first, operation: operationOf(first), findings: group, filter, worst: words }
   })
 }

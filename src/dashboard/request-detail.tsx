@@ -160,16 +160,16 @@ function Decision({ trace: { steps, limiter, error, summary, faults, cors } }: {
   const step = steps.find(({ outcome }) => outcome === 'decided')
   const [teamspace] = limiter.key?.split(' ') ?? []
   const isLimit = step?.step === 'rateLimit' && error !== null && teamspace !== undefined
-  const isFaulted = faults.some(({ fired }) => fired)
-  const tone = error !== null ? 'error' : isFaulted ? 'warn' : 'ok'
+  const fired = faults.filter((each) => each.fired).map(({ rule }) => rule)
+  const tone = error !== null ? 'error' : fired.length > 0 ? 'warn' : 'ok'
+  const first = isLimit
+    ? `The limit refused it: the teamspace ${teamspace} had sent ${limiter.limit} requests in ${limiter.window_s} s.`
+    : fired.length > 0
+      ? `A fault acted: ${fired.join(', ')}.`
+      : step && `${humanName(step.step)} decided. ${STEP_WORDS[step.step]}`
   return (
-    <Note tone={tone} icon={isFaulted ? 'bolt' : tone}>
-      <strong>
-        {isLimit
-          ? `The limit refused it: the teamspace ${teamspace} had sent ${limiter.limit} requests in ${limiter.window_s} s.`
-          : step && `${humanName(step.step)} decided. ${STEP_WORDS[step.step]}`}
-      </strong>{' '}
-      {isFaulted || cors !== undefined ? summary : step?.description}
+    <Note tone={tone} icon={fired.length > 0 ? 'bolt' : tone}>
+      <strong>{first}</strong> {fired.length > 0 || cors !== undefined ? summary : step?.description}
     </Note>
   )
 }

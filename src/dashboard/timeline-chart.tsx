@@ -2,7 +2,7 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Axis, labelsOf } from './axis.ts'
 import { type BatchRow, batchAt, batchTitle, isUnfinished, stateOf } from './batch-data.ts'
-import { countOf, durationText, shortId, shortTime, timeOfDay } from './format.ts'
+import { durationText, shortId, shortTime, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
@@ -53,7 +53,7 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
           <p class="as-of small">
             {past !== undefined && (
               <>
-                As of {shortTime(past, now)}{' '}
+                <span class="wide-only">As of</span> {shortTime(past, now)}{' '}
                 <button type="button" class="link" onClick={() => onLook(undefined)}>
                   Back to now
                 </button>
@@ -162,8 +162,9 @@ function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
                 ) : (
                   <>
                     <span class="wide-only">{shortId(id)} · </span>
-                    {isUnfinished(then) && `${then.finished} of `}
-                    {countOf(batch.request_counts.total, 'item')}
+                    {isUnfinished(then) && `${then.finished}/`}
+                    {batch.request_counts.total}
+                    <span class="wide-only"> items</span>
                   </>
                 )}
               </span>

@@ -56,7 +56,7 @@ export const openFrozenEmulator = (options: InternalOptions = {}): Promise<Runni
 export async function openPage(browser: Browser, url: string): Promise<OpenPage> {
   const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce' })
   // Milliseconds; only a page that hangs reaches this timeout, even on a slow machine.
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(120_000)
   const problems: string[] = []
   page.on('console', (message) => {
     // The browser itself logs each refused call, even if the page shows the reason.

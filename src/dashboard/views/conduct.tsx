@@ -71,7 +71,7 @@ export default function ConductView() {
   )
 }
 
-/** The px-free length of a picture: the last attempt, or the end of a promised wait. */
+/** The milliseconds of a picture: up to the last attempt, or to the end of a promised wait. */
 const scaleOf = (attempts: readonly CallAttempt[]) =>
   attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
 
@@ -85,9 +85,9 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
       <SeverityTag severity={severity} /> <code>{code}</code> <code class="dim">{operation}</code>
     </span>
   )
-  const count = `${countOf(findings.length, 'call')} · worst: ${worst}`
+  const count = `${countOf(findings.length, 'call')} · worst: ${worst} · 0 to ${durationText(scale)}`
   return (
-    <Card title={title} actions={<span class="hint">{`${count} · 0 to ${durationText(scale)}`}</span>}>
+    <Card title={title} actions={<span class="hint">{scale > 1 ? count : worst}</span>}>
       <ul class="rows calls">
         {calls.map(({ finding, attempts }) => {
           const [id, bad] = [findingId(finding), worstOf(attempts)]
@@ -103,7 +103,7 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
                 <Picture {...{ attempts, scale }} />
               )}
               <span class={`right ${bad === undefined ? 'hint' : 'small bad-text'}`}>
-                {bad === undefined ? countOf(finding.requests.length, 'request') : waitText(bad)}
+                {bad ? waitText(bad) : when && countOf(finding.requests.length, 'request')}
               </span>
             </li>
           )
