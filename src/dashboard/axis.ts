@@ -62,9 +62,9 @@ export function fittedAxis(contents: readonly Span[], width: number, now?: numbe
   const inner = Math.max(1, width - 2 * ROOM)
   const most = Math.floor((FOLDS_SHARE * inner) / ONE)
   const hasBatches = spans.some((each) => lengthOf(each) > 0)
-  // With too many gaps, those around a single instant become one.
+  // Gaps around a single instant are one, so that one fold has their whole length.
   const isFixed = (each: Span) => lengthOf(each) > 0 || [now, whole.from, whole.to].includes(each.from)
-  const gaps = gapsOf(spans.length > most ? spans.filter(isFixed) : spans)
+  const gaps = gapsOf(spans.filter(isFixed))
   const folds = hasBatches ? longGaps(gaps, most, lengthOf(whole), inner) : []
   const shown = Math.max(MINUTE * Number(!hasBatches), lengthOf(whole) - sum(folds.map(lengthOf)), 1)
   const scale = (inner - folds.length * ONE) / shown
