@@ -17,7 +17,7 @@ test('three seconds of batches fill most of an axis that also shows the next day
   expect(foldsOf(axis)).toHaveLength(1)
 })
 
-test('of nine equal gaps each is folded, and has room for its length; of sixty none is', () => {
+test('of nine equal gaps each is folded, and is wide enough for its length; of sixty none is', () => {
   const every = (count: number) =>
     Array.from({ length: count }, (_, n) => batch(n * HOUR, n * HOUR + 3 * MINUTE))
   const nine = fittedAxis(every(10), 800)
@@ -58,7 +58,7 @@ test('a range has the same scale everywhere', () => {
   expect(axis.instantAt(300)).toBe(NINE + HOUR / 2)
 })
 
-test('labels are round instants where there is room, and the day is said where it changes', () => {
+test('labels are round instants where they fit, and the day is said where it changes', () => {
   const labels = labelsOf(linearAxis(batch(-9 * HOUR, 39 * HOUR), 800), NINE + 30 * HOUR)
   expect(labels.map(({ time, day }) => [time, day])).toEqual([
     ['00:00', '1 Mar'],

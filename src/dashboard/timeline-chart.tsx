@@ -2,7 +2,7 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Axis, labelsOf } from './axis.ts'
 import { type BatchRow, batchAt, batchTitle, isUnfinished, stateOf } from './batch-data.ts'
-import { countOf, durationText, shortId, shortTime, timeOfDay } from './format.ts'
+import { countOf, durationText, numberText, shortId, shortTime, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
@@ -162,7 +162,7 @@ function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
                 ) : (
                   <>
                     <span class="wide-only">{shortId(id)} · </span>
-                    {isUnfinished(then) && `${then.finished}/`}
+                    {isUnfinished(then) && `${numberText(then.finished)}/`}
                     {countOf(batch.request_counts.total, 'item')}
                   </>
                 )}
