@@ -181,7 +181,7 @@ const LINES: Readonly<Record<string, number>> = {
   cli: 3_332,
   client: 2_008,
   core: 20_091,
-  dashboard: 9_301,
+  dashboard: 9_302,
   emulator: 1_810,
   endpoints: 1_436,
   'json-schema': 3_196,

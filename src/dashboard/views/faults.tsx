@@ -176,6 +176,7 @@ function GateCard({ gate: { id, at, held } }: { gate: Gate }) {
                 {each.id}, since {each.since}
               </span>
             </span>
+            <StateTag state="held" />
             <Button text="Release" onClick={() => release([each.id])} />
           </li>
         ))}
