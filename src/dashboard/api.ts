@@ -88,5 +88,8 @@ export async function callTagged<K extends keyof DashboardCalls & string>(
 /** The problem and its fix, in one text. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof EmulatorError)) return error instanceof Error ? error.message : String(error)
+  if (error.code === 'no_answer')
+    return `There is no response from ${url}. Check that the emulator is still running; the page connects again by itself.`
+  if (error.status === 401) return 'The emulator requires its control token. Load the page again to enter it.'
   return error.mitigation === undefined ? error.detail : `${error.detail} ${error.mitigation}`
 }

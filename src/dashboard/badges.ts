@@ -6,6 +6,7 @@ import { acknowledge, newFailures, seenFailures, useDeliveries } from './deliver
 import { missingSandbox } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { sandboxName } from './place.ts'
+import { useRules } from './rules.ts'
 
 /** The numbers next to the name of a view: its items, and how many of them are problems. */
 export interface Badge {
@@ -32,22 +33,16 @@ export function setBadge(view: string, count: number, problems = 0): void {
 export function useBadges(): void {
   const { data: batches } = useBatches()
   const { data: deliveries } = useDeliveries()
-  const { data: faults } = useLive(() => ask('GET /faults'), ['request', 'scenario', 'clock'])
+  const { data: rules } = useRules()
   const { data: scenarios } = useLive(() => ask('GET /scenarios'), ['scenario'])
+  // A badge that is as before stays as it is.
   useEffect(() => {
     if (batches !== undefined) setBadge('batches', batches.filter(isUnfinished).length)
-  }, [batches])
-  useEffect(() => {
+    if (rules !== undefined) setBadge('faults', rules.filter(({ status }) => status === 'armed').length)
+    const broken = scenarios?.data.filter(({ error }) => error !== null)
+    if (broken !== undefined) setBadge('scenarios', 0, broken.length)
     if (deliveries === undefined) return
     acknowledge([], deliveries)
     setBadge('webhooks', deliveries.length, newFailures(deliveries).length)
-  }, [deliveries, seenFailures.value])
-  useEffect(() => {
-    const armed = faults?.data.filter(({ status }) => status === 'armed')
-    if (armed !== undefined) setBadge('faults', armed.length)
-  }, [faults])
-  useEffect(() => {
-    const broken = scenarios?.data.filter(({ error }) => error !== null)
-    if (broken !== undefined) setBadge('scenarios', 0, broken.length)
-  }, [scenarios])
+  }, [batches, rules, scenarios, deliveries, seenFailures.value])
 }

@@ -5,11 +5,16 @@ import { sharedLive } from './loaded.tsx'
 
 export type BatchRow = Output<'GET /batches'>['data'][number]
 
-/** The name of a batch: its label, or the end of its id. */
-export function batchName({ id, metadata }: Pick<BatchRow, 'id' | 'metadata'>): string {
+function labelOf({ metadata }: Pick<BatchRow, 'metadata'>): string | undefined {
   const { label, name } = metadata as { label?: unknown; name?: unknown }
-  return typeof label === 'string' ? label : typeof name === 'string' ? name : shortId(id)
+  return [label, name].find((each) => typeof each === 'string')
 }
+
+/** The name of a batch: its label, or the end of its id. */
+export const batchName = (batch: Pick<BatchRow, 'id' | 'metadata'>) => labelOf(batch) ?? shortId(batch.id)
+
+/** What a batch is about, where there is room for it: its label, or its prompt. */
+export const batchTitle = (batch: BatchRow) => labelOf(batch) ?? (batch.prompt || shortId(batch.id))
 
 const TERMINAL: readonly string[] = ['completed', 'failed', 'cancelled', 'expired']
 
@@ -43,6 +48,48 @@ export function timesOf(batch: BatchRow, now: number): readonly Span[] {
   const bar = { from, to: end ?? (predicted || Math.max(now, from)) }
   const deadline = Date.parse(batch.expires_at)
   return end === undefined ? [bar, { from: deadline, to: deadline }] : [bar]
+}
+
+/**
+ * A batch as it was at an instant; undefined before it was created. Only its phases are known: its items are taken to have been
+ * finished one after the other, and without errors.
+ */
+export function batchAt(batch: BatchRow, at: number, now: number): BatchRow | undefined {
+  const end = endOf(batch)
+  if (Date.parse(batch.created_at) > at) return undefined
+  if (end !== undefined && end <= at) return batch
+  const { in_progress_at, finalizing_at, predicted } = batch
+  const reached = (instant: string | null) => instant !== null && Date.parse(instant) <= at
+  const isCancelled = reached(batch.cancelling_at)
+  const [begun, worked] = [Date.parse(in_progress_at ?? ''), Date.parse(finalizing_at ?? '')]
+  const share = (at - begun) / Math.max(1, (worked || end || now) - begun)
+  const { request_counts, finished } = batch
+  return {
+    ...batch,
+    status: isCancelled
+      ? 'cancelling'
+      : reached(finalizing_at)
+        ? 'finalizing'
+        : reached(in_progress_at)
+          ? 'in_progress'
+          : 'validating',
+    held: false,
+    finished: reached(in_progress_at) ? Math.floor(finished * Math.min(1, share)) : 0,
+    request_counts: {
+      total: request_counts.total,
+      succeeded: 0,
+      errored: 0,
+      canceled: 0,
+      expired: 0,
+      processing: 0,
+    },
+    ...{ completed_at: null, failed_at: null, cancelled_at: null, expired_at: null },
+    predicted: {
+      in_progress_at: in_progress_at ?? predicted.in_progress_at,
+      finalizing_at: finalizing_at ?? predicted.finalizing_at,
+      completed_at: end === undefined ? predicted.completed_at : new Date(end).toISOString(),
+    },
+  }
 }
 
 /** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */

@@ -69,6 +69,8 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
       <CopyButton text={() => id} />
     </>
   )
+  const removed = batch.results_url === null ? 'The results are removed.' : undefined
+  const cleaned = isOpen ? 'The batch has no results yet.' : removed
   const failable =
     batch.status === 'validating' || batch.status === 'in_progress'
       ? lost
@@ -92,18 +94,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
         <Button text="Complete" disabled={lost ?? done} onClick={intervene('complete')} />
         <Button text="Fail" disabled={failable} onClick={intervene('fail')} />
         <Button text="Expire" disabled={failable} onClick={intervene('expire')} />
-        <Button
-          text="Clean up"
-          disabled={
-            lost ??
-            (isOpen
-              ? 'The batch has no results yet.'
-              : batch.results_url === null
-                ? 'The results are removed.'
-                : undefined)
-          }
-          onClick={intervene('cleanup')}
-        />
+        <Button text="Clean up" disabled={lost ?? cleaned} onClick={intervene('cleanup')} />
       </p>
       <Phases batch={batch} />
       <ItemBar batch={batch} />

@@ -62,7 +62,7 @@ async function isBeyond(instant: string, error: unknown): Promise<boolean> {
   return Date.parse((await ask('GET /clock')).now) > Date.parse(instant)
 }
 
-const RATES = [0, 1, 10, 60, 600, 3_600]
+export const RATES = [0, 1, 10, 60, 600, 3_600]
 /** Durations by which a click advances, and their buttons: a phone has only +1 h, a tablet no day. */
 export const JUMPS = [
   ['1m', '+1 m', 'wide-only'],
@@ -171,12 +171,15 @@ function Now() {
   const now = ticking.value
   const rate = clockState.value?.rate ?? 0
   const how = isLost.value ? 'last known' : rate === 0 ? 'frozen' : `running at ${rateLabel(rate)}`
+  const [date, time] = now === undefined ? ['', '–'] : dateTime(now).split(' ')
   return (
     <div class="now">
-      <time dateTime={now === undefined ? undefined : new Date(now).toISOString()}>
-        {now === undefined ? '–' : dateTime(now)}
+      <time dateTime={date && `${date}T${time}Z`}>
+        <span class="wide-only">{date && `${date} `}</span>
+        {time}
       </time>
-      <span>Virtual time, UTC{now !== undefined && ` · ${how}`}</span>
+      <span class="wide-only">Virtual time, UTC</span>
+      <span class="phone-only">{date}</span> · {how}
     </div>
   )
 }
@@ -250,7 +253,7 @@ function Next() {
   return (
     <div class="next row push small wide-only">
       <p class="grow" title={next.description}>
-        <strong class="cut">Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
+        <strong>Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
         <span class="cut dim">{eventName(next)}</span>
       </p>
       <Button text="Go" disabled={isLost.value} onClick={advanceToNext} label="Go to the next event" />

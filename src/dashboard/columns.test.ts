@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Column, fitting, nextSorting, sorted } from './columns.ts'
+import { type Column, cellStyles, fitting, nextSorting, sorted } from './columns.ts'
 
 const column = (label: string, width?: number, spare?: number): Column<string> => ({
   label,
@@ -42,4 +42,15 @@ test('rows with equal values keep their order in both directions', () => {
   expect(sorted(rows, columns, { column: 'path', isDescending: false })).toEqual(['a', 'bb', 'cc'])
   expect(sorted(rows, columns, { column: 'path', isDescending: true })).toEqual(['bb', 'cc', 'a'])
   expect(sorted(rows, columns, undefined)).toBe(rows)
+})
+
+test('a column is as wide as its numbers, texts with a width are cut when no px are left, and the rest is for the others', () => {
+  const cut = { ...column('caller', 100), isCut: true }
+  const styles = (width: number) => cellStyles([column('path'), column('status', 80), cut], width)
+  expect(styles(380)).toEqual([
+    { width: '100%', minWidth: '96px', maxWidth: '0' },
+    { width: '80px' },
+    { width: '100px', maxWidth: '100px' },
+  ])
+  expect(styles(430)[2]).toEqual({ width: '100px', maxWidth: '150px' })
 })

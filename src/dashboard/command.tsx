@@ -1,23 +1,25 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
-import { advanceToEnd, JUMPS, jump, playOrPause, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.tsx'
+import { type BatchRow, batchName, batchTitle, isUnfinished, useBatches } from './batch-data.ts'
+import { advanceToEnd, JUMPS, jump, playOrPause, RATES, rateLabel, setRate, stepOnce } from './clock-bar.tsx'
+import { searched } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { act } from './live.ts'
+import { subscribeInbox } from './inbox.tsx'
+import { act, virtualNow } from './live.ts'
 import { useLive } from './loaded.tsx'
-import { goTo, linkTo } from './place.ts'
+import { goTo, here, linkIn, linkTo } from './place.ts'
 import { logRows, saveRecording } from './requests.ts'
+import { exportRecords, resetSandbox, restoreSnapshot } from './sandbox-actions.tsx'
 import { nextTheme } from './theme.ts'
-import { entriesOf, showModal } from './ui.tsx'
+import { showModal } from './ui.tsx'
 import { views } from './views.ts'
 
 interface Choice {
-  readonly group: 'Actions' | 'Views' | 'Batches' | 'Requests' | 'Presets'
+  readonly group: string
   readonly label: string
-  readonly hint: string
   readonly icon: IconName
+  readonly hint: string
   readonly run: () => void
 }
 
@@ -26,43 +28,114 @@ const PER_GROUP = 5
 /** The labels that were chosen last, shown while the field is empty. */
 const recent: string[] = []
 
-type Offered = readonly [label: string, icon: IconName, run: () => void, hint?: string]
+const choice = (group: string, label: string, icon: IconName, run: () => void, hint = ''): Choice => ({
+  ...{ group, label, icon, run, hint },
+})
+const action = (label: string, icon: IconName, run: () => void, hint?: string) =>
+  choice('Actions', label, icon, run, hint)
+const acting = (label: string, icon: IconName, work: () => Promise<unknown>, done: string) =>
+  action(label, icon, () => void act(work, done))
+const opens = (group: string, label: string, icon: IconName, to: Parameters<typeof linkTo>, hint?: string) =>
+  choice(group, label, icon, () => goTo(linkTo(...to)), hint)
+const inSandbox = (name: string, label = name) =>
+  choice('Sandboxes', label, 'sandboxes', () => goTo(linkIn(name, here.value.view)), `sandbox ${name}`)
+const enforce = (on: boolean) => () => ask('PATCH /settings', { body: { 'limits.enforced': on } })
 
-function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): readonly Choice[] {
-  const requests = logRows.peek().entries.slice(0, 500)
-  const offered: Readonly<Record<Choice['group'], readonly Offered[]>> = {
-    Actions: [
-      ['Step to the next event', 'step', stepOnce],
-      ['Run or freeze the clock', 'play', playOrPause],
-      ...JUMPS.map(([by, label]): Offered => [`Advance ${label}`, 'step', () => jump(by)]),
-      ...batches
-        .filter(isUnfinished)
-        .map(
-          (each): Offered => [`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each)],
-        ),
-      ['Save the recording', 'download', () => void saveRecording()],
-      ['Change the colours', 'moon', nextTheme],
-    ],
-    Views: views.map(({ name, title, icon, key }) => [title, icon, () => goTo(linkTo(name)), `g ${key}`]),
-    Batches: batches.map((batch) => {
-      const { id, status } = batch
-      return [batchName(batch), 'batches', () => goTo(linkTo('batches', [id])), `${shortId(id)} ${status}`]
-    }),
-    Requests: requests.map(({ id, method, path, status }) => [
-      `${method} ${path}`,
-      'requests',
-      () => goTo(linkTo('requests', [id])),
-      `${status} ${id}`,
-    ]),
-    Presets: presets.map((preset) => {
-      const arm = () => void act(() => ask('POST /faults', { body: { preset } }), `${preset} is armed.`)
-      return [`Arm ${preset}`, 'bolt', arm]
-    }),
-  }
-  return entriesOf(offered).flatMap(([group, all]) =>
-    all.map(([label, icon, run, hint = '']) => ({ group, label, icon, run, hint })),
-  )
+const ACTIONS: readonly Choice[] = [
+  action('Step to the next event', 'step', stepOnce, '.'),
+  action('Run or freeze the clock', 'play', playOrPause, 'Space'),
+  ...JUMPS.map(([by, label]) => action(`Advance ${label}`, 'step', () => jump(by))),
+  ...RATES.map((rate) => action(`Clock ${rateLabel(rate)}`, 'clock', () => void setRate(rate))),
+  opens('Actions', 'Write a fault rule', 'bolt', ['faults', ['new']]),
+  acting('Clear all fault rules', 'trash', () => ask('DELETE /faults'), 'All rules are removed.'),
+  opens('Actions', 'Write a record', 'plus', ['data', ['pages', 'new']]),
+  opens('Actions', 'Import records, or compare snapshots', 'data', ['data']),
+  action('Export the records', 'download', exportRecords),
+  action('Reset the sandbox', 'again', resetSandbox),
+  acting('Save a snapshot', 'plus', saveSnapshot, 'The snapshot is saved.'),
+  action('Save the recording', 'download', () => void saveRecording()),
+  acting('Empty the request log', 'trash', () => ask('DELETE /requests'), 'The log is empty.'),
+  opens('Actions', 'Add an endpoint for webhooks', 'bell', ['webhooks', [], { tab: 'subscriptions' }]),
+  action('Use the inbox', 'inbox', subscribeInbox),
+  acting('Enforce the limits', 'gauge', enforce(true), 'Full windows refuse requests.'),
+  acting('Do not enforce the limits', 'gauge', enforce(false), 'Full windows no longer refuse requests.'),
+  acting(
+    'Validate the scenarios',
+    'scenarios',
+    () => ask('POST /scenarios'),
+    'The scripts are loaded again.',
+  ),
+  acting('Stop the scenario', 'pause', () => ask('POST /scenarios/stop'), 'The scenario is stopped.'),
+  action('Change the colours', 'moon', nextTheme, 't'),
+]
+
+function saveSnapshot(): Promise<unknown> {
+  const name = `saved-${new Date(virtualNow() ?? 0).toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`
+  return ask('POST /snapshots', { body: { name } })
 }
+
+/** What other views show. It is loaded when the dialog opens. */
+async function load(): Promise<readonly Choice[]> {
+  const [state, presets, scenarios, snapshots, sandboxes, settings] = await Promise.all([
+    ask('GET /state'),
+    ask('GET /fault-presets'),
+    ask('GET /scenarios'),
+    ask('GET /snapshots'),
+    ask('GET /sandboxes'),
+    ask('GET /assumptions'),
+  ])
+  const arm = (preset: string) => () => ask('POST /faults', { body: { preset } })
+  const records = Object.entries(
+    state.collections as Record<string, readonly { id: string; name?: string }[]>,
+  )
+  return [
+    ...records.flatMap(([collection, rows]) =>
+      rows.map(({ id, name = '' }) =>
+        opens('Records', id, 'data', ['data', [collection, id]], `${collection} ${name}`),
+      ),
+    ),
+    ...presets.data.map(({ name }) => ({
+      ...acting(`Arm ${name}`, 'bolt', arm(name), `${name} is armed.`),
+      group: 'Presets',
+    })),
+    ...scenarios.data.map(({ name }) =>
+      opens('Scenarios', name, 'scenarios', ['scenarios', [name]], 'scenario'),
+    ),
+    ...snapshots.data.map(({ name, saved_at }) =>
+      choice('Snapshots', `Restore ${name}`, 'again', () => restoreSnapshot(name, saved_at), 'snapshot'),
+    ),
+    ...sandboxes.data.map(({ name }) => inSandbox(name)),
+    ...settings.data.flatMap(({ id, settings: own }) =>
+      own.map(({ key }) => opens('Settings', key, 'settings', ['settings', [], { filter: key }], id)),
+    ),
+  ]
+}
+
+function choicesOf(batches: readonly BatchRow[]): readonly Choice[] {
+  return [
+    ...ACTIONS,
+    ...batches
+      .filter(isUnfinished)
+      .map((each) => action(`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each))),
+    ...views.map(({ name, title, icon, key }) => opens('Views', title, icon, [name], `g ${key}`)),
+    ...batches.map((batch) =>
+      opens(
+        'Batches',
+        batchTitle(batch),
+        'batches',
+        ['batches', [batch.id]],
+        `${shortId(batch.id)} ${batch.status}`,
+      ),
+    ),
+    ...logRows.value.entries
+      .slice(0, 500)
+      .map(({ id, method, path, status }) =>
+        opens('Requests', `${method} ${path}`, 'requests', ['requests', [id]], `${status} ${id}`),
+      ),
+  ]
+}
+
+const FIRST = ['Actions', 'Views', 'Batches']
 
 function matching(choices: readonly Choice[], text: string): readonly Choice[] {
   const words = text
@@ -71,12 +144,8 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
     .filter((word) => word !== '')
   if (words.length === 0) {
     const last = recent.flatMap((label) => choices.find((choice) => choice.label === label) ?? [])
-    return [
-      ...last,
-      ...choices.filter(
-        (choice) => choice.group !== 'Requests' && choice.group !== 'Presets' && !last.includes(choice),
-      ),
-    ].slice(0, 10)
+    const others = choices.filter((each) => FIRST.includes(each.group) && !last.includes(each))
+    return [...last, ...others].slice(0, 10)
   }
   const counts = new Map<string, number>()
   return choices.filter(({ group, label, hint }) => {
@@ -88,13 +157,16 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
 }
 
 export function CommandDialog() {
-  const [text, setText] = useState('')
+  const [text, setText] = useState(searched.peek() ?? '')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
-  const { data: presets } = useLive(() => ask('GET /fault-presets'), [])
-  const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
+  const { data: found = [] } = useLive(load, [])
+  const choices = useMemo(() => [...choicesOf(batches), ...found], [batches, found])
+  const [, name = ''] = /^sandbox ([a-z0-9][a-z0-9-]*)$/.exec(text) ?? []
+  const isNew = name !== '' && !choices.some(({ group, label }) => group === 'Sandboxes' && label === name)
+  const shown = matching(isNew ? [...choices, inSandbox(name, `Open or create ${name}`)] : choices, text)
   const close = () => {
-    isCommandOpen.value = false
+    searched.value = undefined
   }
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return
@@ -120,7 +192,7 @@ export function CommandDialog() {
         aria-expanded="true"
         aria-controls="choices"
         aria-activedescendant={shown.length === 0 ? undefined : `choice-${at}`}
-        placeholder="Search batches, requests and presets, or run an action"
+        placeholder="Search everything, or run an action"
         autocomplete="off"
         spellcheck={false}
         value={text}

@@ -6,8 +6,8 @@ import { Button, Dialog } from './ui.tsx'
 /** Whether the table of keys is shown. */
 export const isHelpOpen = signal(false)
 
-/** Whether search and run is shown. */
-export const isCommandOpen = signal(false)
+/** The text with which search and run was opened; undefined while it is closed. */
+export const searched = signal<string | undefined>(undefined)
 
 /** An action that loses data. */
 interface Question {

@@ -74,7 +74,7 @@ function CompareDialog(props: {
     .filter(({ lines }) => lines.length > 0)
   const actions = (
     <>
-      <span class="hint">
+      <span class="hint grow">
         {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
         {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
       </span>

@@ -12,12 +12,16 @@ export function timeOfDay(instant: string | number): string {
 
 /** The time of day, and the day where it is not that of `now`: `24 Nov 09:06`. */
 export function shortTime(instant: string | number, now: number): string {
+  const day = dayText(instant, now)
+  return day === dayText(now, now) ? timeOfDay(instant) : `${day} ${timeOfDay(instant).slice(0, 5)}`
+}
+
+/** The day of an instant: `24 Nov`, and its year where it is not that of `now`. */
+export function dayText(instant: string | number, now: number): string {
   const date = new Date(instant)
-  if (date.toISOString().slice(0, 10) === new Date(now).toISOString().slice(0, 10)) return timeOfDay(instant)
-  const year = date.getUTCFullYear() === new Date(now).getUTCFullYear() ? '' : ` ${date.getUTCFullYear()}`
   // Such as `Tue, 24 Nov 2026 09:06:00 GMT`.
-  const [, day] = /, 0?(\d+ \w+)/.exec(date.toUTCString()) ?? []
-  return `${day}${year} ${timeOfDay(instant).slice(0, 5)}`
+  const [, day = '', year = ''] = /, 0?(\d+ \w+) (\d+)/.exec(date.toUTCString()) ?? []
+  return Number(year) === new Date(now).getUTCFullYear() ? day : `${day} ${year}`
 }
 
 /** A duration in its two largest units: `3 m 48 s`, `22 h 40 m`, `29 d`. */

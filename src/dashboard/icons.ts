@@ -20,6 +20,7 @@ export {
   Info as info,
   KeyRound as key,
   Layers as batches,
+  LayoutDashboard as overview,
   ListTree as timeline,
   Minus as minus,
   Moon as moon,

@@ -1,5 +1,5 @@
 import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen, isHelpOpen } from './dialogs.tsx'
+import { isHelpOpen, searched } from './dialogs.tsx'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { toasts } from './toasts.ts'
@@ -47,7 +47,7 @@ export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault()
-      isCommandOpen.value = true
+      searched.value = ''
       return
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return

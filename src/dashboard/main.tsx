@@ -1,6 +1,6 @@
 import { type ComponentType, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Confirm, isCommandOpen, isHelpOpen } from './dialogs.tsx'
+import { Confirm, isHelpOpen, searched } from './dialogs.tsx'
 import { KeyboardHelp, startKeyboard } from './keyboard.tsx'
 import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
@@ -15,7 +15,7 @@ function App() {
       <Shell />
       <Confirm />
       {isHelpOpen.value && <KeyboardHelp />}
-      {isCommandOpen.value && <LazyCommand />}
+      {searched.value !== undefined && <LazyCommand />}
     </>
   )
 }
@@ -27,7 +27,7 @@ function LazyCommand() {
   return load === undefined ? null : <load.CommandDialog />
 }
 
-/** Starts the dashboard. Without a view in the address, it opens `connect`, or `timeline` if there are requests already. */
+/** Starts the dashboard. Without a view in the address, it opens `connect`, or `overview` if there are requests already. */
 async function start(): Promise<void> {
   startKeyboard()
   // Loads the code of the view and its data at the same time.
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   startLive()
   const hasRequests = startRequests()
   if (here.value.view === '') {
-    location.replace(linkTo((await hasRequests) ? 'timeline' : 'connect'))
+    location.replace(linkTo((await hasRequests) ? 'overview' : 'connect'))
   }
   render(<App />, document.getElementById('app') as HTMLElement)
 }

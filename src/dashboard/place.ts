@@ -40,15 +40,6 @@ function decoded(part: string): string {
   }
 }
 
-/** The address of a view in the present sandbox. */
-export function linkTo(
-  view: string,
-  path: readonly string[] = [],
-  query: Readonly<Record<string, string>> = {},
-): string {
-  return linkIn(here.value.sandbox, view, path, query)
-}
-
 /** The address of a view in any sandbox. */
 export function linkIn(
   sandbox: string,
@@ -60,6 +51,11 @@ export function linkIn(
   const text = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
   return `#/${[sandbox, view, ...path].map(encodeURIComponent).join('/')}${text}`
 }
+
+/** The address of a view in the present sandbox. */
+export const linkTo = (...to: Tail<Parameters<typeof linkIn>>): string => linkIn(here.value.sandbox, ...to)
+
+type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never
 
 /** Opens a link; `Back` returns. */
 export function goTo(link: string): void {

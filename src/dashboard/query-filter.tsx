@@ -21,23 +21,16 @@ export function NoMatch(props: {
   count: number
   noun: string
   nouns?: string
-  /** Another condition that hides rows. */
-  kind?: string
-  onClear?: () => void
 }) {
-  const { count, noun, nouns, kind = '', onClear } = props
-  const filter = [filterText(), kind].filter((each) => each !== '').join(', ')
-  const clear = () => {
-    refine({ filter: '' })
-    onClear?.()
-  }
+  const { count, noun, nouns } = props
+  const filter = [filterText(), here.value.query.show].filter(Boolean).join(', ')
   return (
     <Empty
       icon="search"
       title={`No ${noun} matches the filter`}
       text={`The filter "${filter}" hides ${countOf(count, noun, nouns)}.`}
     >
-      <Button text="Clear filter" onClick={clear} />
+      <Button text="Clear filter" onClick={() => refine({ filter: '', show: '' })} />
     </Empty>
   )
 }

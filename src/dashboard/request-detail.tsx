@@ -3,7 +3,7 @@ import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
 import { comparable, DiffLines, RequestCompare } from './differences.tsx'
-import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
+import { asJson, countOf, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
@@ -18,7 +18,9 @@ import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
 
-type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
+type Tab = keyof typeof TABS
+
+const TABS = { explain: 'Explain', response: 'Response', request: 'Request' }
 
 /** The request as a user can send it with another client. */
 function shownRequest({ request, caller, sandbox }: Trace): ShownRequest {
@@ -78,22 +80,12 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
       <span class="dim">{row?.method ?? data?.request.method}</span> {row?.path ?? data?.request.path}
     </code>
   )
-  const changes =
-    data === undefined ? 0 : data.changes.length + data.scheduled.length + data.unscheduled.length
-  const tabs: Readonly<Record<Tab, string>> = {
-    explain: 'Explain',
-    changes: changes === 0 ? 'Changes' : `Changes ${changes}`,
-    response: 'Response',
-    request: 'Request',
-    headers: 'Headers',
-  }
   return (
     <>
       <Detail label={`Request ${id}`} title={title} head={row && <Status row={row} />}>
         {notice}
         {data !== undefined && (
           <>
-            <p class="dim">{why(data)}</p>
             {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
             {data.unread_query !== undefined && (
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
@@ -115,29 +107,15 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
                       }),
                     ),
                   { label: 'Compare with…', icon: 'requests', run: compare },
-                  {
-                    label: 'Copy the link',
-                    icon: 'copy',
-                    run: () => void copy(location.href, 'Copied as a link.'),
-                  },
                 ]}
               />
             </p>
             <Chain current={id} />
-            <Tabs label="Parts of the request" options={tabs} value={tab} onChoose={setTab} />
+            <Tabs label="Parts of the request" options={TABS} value={tab} onChoose={setTab} />
             <div role="tabpanel" aria-label={tab}>
               {tab === 'explain' && <Explain trace={data} />}
-              {tab === 'changes' && <Changes trace={data} />}
               {tab === 'response' && <Response trace={data} />}
               {tab === 'request' && <Request trace={data} />}
-              {tab === 'headers' && (
-                <>
-                  <FactList
-                    facts={entriesOf(data.request.headers).map(([name, value]) => [name, value ?? ''])}
-                  />
-                  <Note>Headers that carry credentials are not in the log.</Note>
-                </>
-              )}
             </div>
           </>
         )}
@@ -153,12 +131,6 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
 function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<string, string> {
   const operation = trace?.route.operation ?? row?.operation ?? ''
   return { operation, key: row?.idempotency_key ?? '' }
-}
-
-// The summary without method and path, which the head shows already.
-function why({ summary, request: { method, path } }: Trace): string {
-  const rest = summary.replace(`${method} ${path} was `, '')
-  return rest.charAt(0).toUpperCase() + rest.slice(1)
 }
 
 /** What each step of a request does. */
@@ -181,29 +153,54 @@ const STEP_WORDS: Readonly<Record<Trace['steps'][number]['step'], string>> = {
   log: 'The request and its response are added to the log.',
 }
 
+type Step = Trace['steps'][number]
+
+/** The step that decided, as a newcomer can read it: whose limit it was, or what the step is for; and what a fault did to it. */
+function Decision({ trace: { steps, limiter, error, summary, faults, cors } }: { trace: Trace }) {
+  const step = steps.find(({ outcome }) => outcome === 'decided')
+  const [teamspace] = limiter.key?.split(' ') ?? []
+  const isLimit = step?.step === 'rateLimit' && error !== null && teamspace !== undefined
+  const fired = faults.filter((each) => each.fired).map(({ rule }) => rule)
+  const tone = error !== null ? 'error' : fired.length > 0 ? 'warn' : 'ok'
+  const first = isLimit
+    ? `The limit refused it: the teamspace ${teamspace} had sent ${limiter.limit} requests in ${limiter.window_s} s.`
+    : fired.length > 0
+      ? `A fault acted: ${fired.join(', ')}.`
+      : step && `${humanName(step.step)} decided. ${STEP_WORDS[step.step]}`
+  return (
+    <Note tone={tone} icon={fired.length > 0 ? 'bolt' : tone}>
+      <strong>{first}</strong> {fired.length > 0 || cors !== undefined ? summary : step?.description}
+    </Note>
+  )
+}
+
 function Explain({ trace }: { trace: Trace }) {
-  const reached = trace.steps.filter(({ outcome }) => outcome !== 'not reached')
-  const left = trace.steps.length - reached.length
-  const failed = trace.error !== null
+  const acted = ({ step, description }: Step) =>
+    (step === 'faultsBefore' || step === 'faultsAfter') && !description.startsWith('No fault')
+  const passed = trace.steps.filter(({ outcome }) => outcome === 'passed')
+  const left = trace.steps.filter(({ outcome }) => outcome === 'not reached').length
+  const idle = passed.filter((step) => !acted(step))
+  const lines = (steps: readonly Step[], icon: 'ok' | 'bolt') =>
+    steps.map(({ step, description }) => (
+      <li key={step} class={icon === 'bolt' ? 'decided fired' : ''}>
+        <Icon name={icon} />
+        <strong>
+          <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
+        </strong>
+        <span>{description}</span>
+      </li>
+    ))
   return (
     <>
-      <ol class="steps small dim">
-        {reached.map(({ step, outcome, description }) => (
-          <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
-            <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
-            <strong>
-              <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
-            </strong>
-            <span>{description}</span>
-          </li>
-        ))}
-        {left > 0 && (
-          <li class="left">
-            <Icon name="minus" />
-            <span>{left} steps not reached</span>
-          </li>
-        )}
-      </ol>
+      <Decision trace={trace} />
+      <ol class="steps small dim">{lines(passed.filter(acted), 'bolt')}</ol>
+      <Changes trace={trace} />
+      <details>
+        <summary>
+          {countOf(idle.length, 'step')} did nothing{left > 0 && `, ${left} not reached`}
+        </summary>
+        <ol class="steps small dim">{lines(idle, 'ok')}</ol>
+      </details>
       {trace.faults.length > 0 && (
         <>
           <h3>Fault rules</h3>
@@ -239,7 +236,7 @@ function Changes({ trace }: { trace: Trace }) {
     ...trace.scheduled.map((event) => ['+', event] as const),
     ...trace.unscheduled.map((event) => ['-', event] as const),
   ]
-  if (trace.changes.length + events.length === 0) return <Note>The request changed nothing.</Note>
+  if (trace.changes.length + events.length === 0) return <p class="hint">The request changed nothing.</p>
   return (
     <div class="diff">
       {trace.changes.map(({ ref, action, patch }) => {
@@ -358,6 +355,8 @@ function Request({ trace: { request, route, caller, trace, evidence } }: { trace
       ) : (
         <Note>The request had no body, or the body was too large to keep.</Note>
       )}
+      <h3>Headers, without credentials</h3>
+      <FactList facts={entriesOf(request.headers).map(([name, value]) => [name, value ?? ''])} />
     </>
   )
 }

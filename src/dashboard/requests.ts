@@ -1,4 +1,4 @@
-import { computed, effect, signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
 import { after, coalesced, download, every, perFrame } from './browser.ts'
@@ -23,15 +23,9 @@ const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
 /** The loaded part of the request log. It changes at most once per frame, however many requests arrive. */
 export const logRows = signal<Log>(NOTHING)
 
-let faulted: readonly LogRow[] = []
-
-/** The entries in which a fault fired; the same list while none is added. */
-export const faultedRows = computed(() => {
-  const next = logRows.value.entries.filter(({ faults }) => faults.length > 0)
-  const isSame = next.length === faulted.length && next.every((row, index) => row === faulted[index])
-  if (!isSame) faulted = next
-  return faulted
-})
+/** Whether the client did not get what it asked for. */
+export const hasFailed = ({ status, end, cors }: Pick<LogRow, 'status' | 'end' | 'cors'>): boolean =>
+  end !== null || status === 0 || status >= 400 || cors !== undefined
 
 let log = NOTHING
 

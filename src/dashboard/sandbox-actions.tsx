@@ -9,9 +9,34 @@ import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
-import { MAX_EDITED } from './record-schema.ts'
-import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
+
+export function restoreSnapshot(name: string, saved: string | null): void {
+  confirm({
+    title: `Restore ${name}?`,
+    text: `Everything goes back to ${saved === null ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
+    action: 'Restore',
+    run: () => ask('POST /snapshots/{name}/restore', { params: { name } }),
+    done: `${name} is restored.`,
+  })
+}
+
+export function resetSandbox(): void {
+  confirm({
+    title: `Reset ${sandboxName.value}?`,
+    text: 'The sandbox starts again from its starting data. Records, clock, faults and the request log are lost.',
+    action: 'Reset',
+    run: () => ask('POST /reset', { body: {} }),
+    done: 'The sandbox has started again.',
+  })
+}
+
+export function exportRecords(): void {
+  void act(async () => {
+    const { collections } = await ask('GET /state')
+    download(`${sandboxName.value}-fixtures.json`, pretty({ collections }))
+  })
+}
 
 /** Actions on the whole sandbox: snapshots, import and export, reset. */
 export function SandboxActions() {
@@ -21,36 +46,14 @@ export function SandboxActions() {
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
-  const restore = (name: string, saved: string) =>
+  const importFile = (chosen: File | undefined) =>
+    chosen &&
     confirm({
-      title: `Restore ${name}?`,
-      text: `Everything goes back to ${saved === '' ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
-      action: 'Restore',
-      run: () => ask('POST /snapshots/{name}/restore', { params: { name } }),
-      done: `${name} is restored.`,
-    })
-  const importFile = async (chosen: File | undefined) => {
-    if (chosen === undefined) return
-    const content = await chosen.text()
-    if (content.length <= MAX_EDITED) return setFixtures(content)
-    try {
-      const document = JSON.parse(content) as { collections?: Record<string, unknown[]> }
-      const records = Object.values(document.collections ?? {}).reduce((sum, rows) => sum + rows.length, 0)
-      confirm({
-        title: `Import ${chosen.name}?`,
-        text: `${countOf(records, 'record')} are added. A record with a known id replaces that record.`,
-        action: 'Import',
-        run: () => ask('POST /fixtures', { body: document as never }),
-        done: `${chosen.name} is imported.`,
-      })
-    } catch {
-      toast('error', `${chosen.name} is not valid JSON.`)
-    }
-  }
-  const exportState = () =>
-    act(async () => {
-      const { collections } = await ask('GET /state')
-      download(`${sandboxName.value}-fixtures.json`, pretty({ collections }))
+      title: `Import ${chosen.name}?`,
+      text: 'Its records are added. A record with a known id replaces that record. If one is not valid, none is added.',
+      action: 'Import',
+      run: async () => ask('POST /fixtures', { body: JSON.parse(await chosen.text()) }),
+      done: `${chosen.name} is imported.`,
     })
   return (
     <>
@@ -62,7 +65,7 @@ export function SandboxActions() {
           ...snapshots.map(({ name, saved_at, records }) => ({
             label: `Restore ${name}`,
             hint: records === null ? 'cannot be read' : countOf(records, 'record'),
-            run: () => restore(name, saved_at ?? ''),
+            run: () => restoreSnapshot(name, saved_at),
           })),
           ...(snapshots.length === 0 ? [] : [{ label: 'Compare', run: () => setComparing(true) }]),
         ]}
@@ -75,7 +78,7 @@ export function SandboxActions() {
         button="Import or export"
         disabled={off}
         items={[
-          { label: 'Export the records', icon: 'download', run: () => void exportState() },
+          { label: 'Export the records', icon: 'download', run: exportRecords },
           { label: 'Import a fixtures file', icon: 'inbox', run: () => file.current?.click() },
           { label: 'Write fixtures', icon: 'plus', run: () => setFixtures(pretty({ collections: {} })) },
         ]}
@@ -85,22 +88,9 @@ export function SandboxActions() {
         type="file"
         accept="application/json"
         hidden
-        onChange={(event) => void importFile(event.currentTarget.files?.[0])}
+        onChange={(event) => importFile(event.currentTarget.files?.[0])}
       />
-      <Button
-        text="Reset"
-        kind="danger"
-        disabled={off}
-        onClick={() =>
-          confirm({
-            title: `Reset ${sandboxName.value}?`,
-            text: 'The sandbox starts again from its starting data. Records, clock, faults and the request log are lost.',
-            action: 'Reset',
-            run: () => ask('POST /reset', { body: {} }),
-            done: 'The sandbox has started again.',
-          })
-        }
-      />
+      <Button text="Reset" kind="danger" disabled={off} onClick={resetSandbox} />
       {isComparing && (
         <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
       )}

@@ -1,11 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
-import { countOf } from './format.ts'
+import { searched } from './dialogs.tsx'
 import { Icon } from './icon.tsx'
 import { act, retryNow } from './live.ts'
 import { sharedLive } from './loaded.tsx'
-import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
-import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
+import { goTo, here, linkIn, sandboxName } from './place.ts'
 import { Button, Empty } from './ui.tsx'
 
 export type SandboxRow = Output<'GET /sandboxes'>['data'][number]
@@ -22,58 +20,23 @@ export const useSandboxes = sharedLive(async (): Promise<readonly SandboxRow[]> 
   return data.toReversed().sort((a, b) => rankOf(a) - rankOf(b))
 }, ['sandbox'])
 
-/** Maximum number of sandboxes in the menu; the view has all of them. */
-const MAX_LISTED = 10
-
-/** Opens another sandbox. Typing its name shows the sandboxes with that name. */
+/** Opens the search for another sandbox. */
 export function SandboxSwitcher() {
-  const { data = [], reload } = useSandboxes()
-  const [text, setText] = useState('')
-  const own = data.find(({ name }) => name === sandboxName.value)
-  const found = [...new Set([own ?? [], data].flat())].filter(({ name }) => name.includes(text))
+  const { data } = useSandboxes()
+  const own = data?.find(({ name }) => name === sandboxName.value)
+  const find = () => {
+    searched.value = 'sandbox '
+  }
   return (
     <div class="sandboxes">
-      <Menu
-        label="Choose a sandbox"
-        button={
-          <>
-            <Icon name="data" size={14} />
-            <strong class="cut">{sandboxName.value}</strong>
-            <span class="hint push">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
-          </>
-        }
-        items={[
-          ...found.slice(0, MAX_LISTED).map(({ name }) => ({
-            label: name,
-            hint: name === sandboxName.value ? 'open' : undefined,
-            run: () => goTo(linkIn(name, here.value.view)),
-          })),
-          {
-            label: `All ${countOf(data.length, 'sandbox', 'sandboxes')}`,
-            icon: 'requests',
-            run: () => goTo(linkTo('sandboxes', [], { filter: text })),
-          },
-        ]}
-      >
-        {(close) => <Chooser onInput={setText} onOpened={reload} onDone={close} />}
-      </Menu>
+      <button type="button" class="button" title="Find, open or create a sandbox" onClick={find}>
+        <Icon name="data" size={14} />
+        <strong class="cut">{sandboxName.value}</strong>
+        <span class="hint push">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
+        <Icon name="down" size={14} />
+      </button>
     </div>
   )
-}
-
-function Chooser(props: { onInput: (text: string) => void; onOpened: () => void; onDone: () => void }) {
-  const { onInput, onOpened, onDone } = props
-  useEffect(() => {
-    // No event tells that a test has created a sandbox.
-    onOpened()
-    return () => onInput('')
-  }, [])
-  const onSubmit = (name: string) => {
-    onDone()
-    goTo(linkIn(name, here.value.view))
-  }
-  const field = { placeholder: 'w1', ...NAME_FIELD, onInput, onSubmit }
-  return <MenuForm label="Find, open or create" action="Open" {...field} />
 }
 
 /** Says that a sandbox has not been used yet, or was deleted: above a view, or instead of a view that would have no data. */

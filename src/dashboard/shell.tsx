@@ -4,7 +4,7 @@ import { needsToken, useToken, wordsOf } from './api.ts'
 import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.tsx'
+import { searched } from './dialogs.tsx'
 import { TextField } from './fields.tsx'
 import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -38,10 +38,10 @@ export function Shell() {
               <MissingSandbox name={sandboxName.value} isWhole />
             )}
           </main>
+          <Toasts />
         </div>
         <BottomBar />
       </div>
-      <Toasts />
       {needsToken.value && <TokenDialog />}
     </>
   )
@@ -109,7 +109,7 @@ function Navigation() {
         class="nav-search nav-item row"
         title="Search or run"
         onClick={() => {
-          isCommandOpen.value = true
+          searched.value = ''
         }}
       >
         <Icon name="search" />

@@ -7,7 +7,7 @@ export function Status({ row: { status, end } }: { row: Pick<LogRow, 'status' | 
   return <Tag tone={toneOf(end === null ? status : 0)}>{end ?? (status === 0 ? 'cut' : status)}</Tag>
 }
 
-function toneOf(status: number): Tone {
+export function toneOf(status: number): Tone {
   if (status === 429) return 'warn'
   if (status === 0 || status >= 400) return 'error'
   return status >= 300 ? 'info' : 'ok'

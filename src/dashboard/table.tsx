@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren, type RefObject, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Column, fitting, nextSorting, type Sorting, sorted } from './columns.ts'
+import { type Column, cellStyles, fitting, nextSorting, type Sorting, sorted } from './columns.ts'
 import { useKeys } from './view-keys.ts'
 
 /** A column of texts, each in full in its title. */
@@ -10,7 +10,13 @@ export function texts<T>(
   more: Partial<Column<T>> = {},
 ): Column<T> {
   const text = (row: T) => textOf(row) ?? '–'
-  return { label, cell: (row) => <code title={text(row)}>{text(row)}</code>, sortBy: text, ...more }
+  return {
+    label,
+    isCut: true,
+    cell: (row) => <code title={text(row)}>{text(row)}</code>,
+    sortBy: text,
+    ...more,
+  }
 }
 
 export interface TableProps<T> {
@@ -71,6 +77,7 @@ export function Table<T>(props: TableProps<T>) {
   const [top, setTop] = useState(0)
   const { width, height } = useSize(scroller, { width: innerWidth, height: 800 })
   const columns = useMemo(() => fitting(all, width), [all, width])
+  const styles = useMemo(() => cellStyles(columns, width), [columns, width])
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
@@ -102,19 +109,13 @@ export function Table<T>(props: TableProps<T>) {
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       <table class={isPhone ? 'table phone' : 'table'} aria-rowcount={rows.length + 1}>
-        <colgroup>
-          {!isPhone &&
-            columns.map(({ label, width }) => (
-              <col key={label} style={width === undefined ? {} : { width: `${width}px` }} />
-            ))}
-        </colgroup>
         <thead>
           <tr aria-rowindex={1}>
             {isPhone ? (
               <th class="hidden">{props.label}</th>
             ) : (
-              columns.map((column) => (
-                <Head key={column.label} column={column} sorting={sorting} onSort={setSorting} />
+              columns.map((column, index) => (
+                <Head key={column.label} {...{ column, style: styles[index], sorting, onSort: setSorting }} />
               ))
             )}
           </tr>
@@ -142,7 +143,7 @@ export function Table<T>(props: TableProps<T>) {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(id)
                 }}
               >
-                {isPhone ? twoLines(...phone(row)) : <Cells row={row} columns={columns} />}
+                {isPhone ? twoLines(...phone(row)) : <Cells {...{ row, columns, styles }} />}
               </tr>
             )
           })}
@@ -166,18 +167,21 @@ const twoLines = (title: ComponentChildren, hint: ComponentChildren, state: VNod
 interface CellsProps<T> {
   readonly row: T
   readonly columns: readonly Column<T>[]
+  readonly styles: readonly Style[]
 }
+
+type Style = ReturnType<typeof cellStyles>[number]
 
 /** The cells of a row. A new row at the top moves all others, whose cells stay as they are. */
 class Cells<T> extends Component<CellsProps<T>> {
   override shouldComponentUpdate(next: CellsProps<T>, state: object) {
     // A signal that a cell reads changes the state.
-    return next.row !== this.props.row || next.columns !== this.props.columns || state !== this.state
+    return next.row !== this.props.row || next.styles !== this.props.styles || state !== this.state
   }
 
-  override render({ row, columns }: CellsProps<T>) {
-    return columns.map(({ label, align, cell }) => (
-      <td key={label} class={align}>
+  override render({ row, columns, styles }: CellsProps<T>) {
+    return columns.map(({ label, align, cell }, index) => (
+      <td key={label} class={align} style={styles[index] ?? {}}>
         {cell(row)}
       </td>
     ))
@@ -190,16 +194,17 @@ function Spacer({ height }: { height: number }) {
 
 function Head<T>(props: {
   column: Column<T>
+  style: Style | undefined
   sorting: Sorting | undefined
   onSort: (sorting: Sorting | undefined) => void
 }) {
-  const { column, sorting, onSort } = props
+  const { column, style, sorting, onSort } = props
   const { label, align, sortBy } = column
-  if (sortBy === undefined) return <th class={align}>{label}</th>
+  if (sortBy === undefined) return <th {...{ class: align, style: style ?? {} }}>{label}</th>
   const isSorted = sorting?.column === label
   const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
   return (
-    <th class={align} aria-sort={isSorted ? order : 'none'}>
+    <th {...{ class: align, style: style ?? {} }} aria-sort={isSorted ? order : 'none'}>
       <button type="button" onClick={() => onSort(nextSorting(label, sorting))}>
         {label}
         {isSorted && (order === 'descending' ? ' ↓' : ' ↑')}

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Axis, clustered } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { advanceToEnd, goToInstant } from './clock-bar.tsx'
+import { goToInstant } from './clock-bar.tsx'
 import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { goTo, linkTo } from './place.ts'
-import { StateTag, stateLook } from './status.tsx'
-import { Button, FactList, type Tone } from './ui.tsx'
+import { stateLook } from './status.tsx'
+import { Button, type Tone } from './ui.tsx'
 
 /** Something at one instant. */
 export interface Mark {
@@ -21,24 +21,25 @@ export interface Mark {
   readonly to?: string
 }
 
-/** The subject of the popover, and its place. */
-export type Picked = { readonly px: number; readonly top: number } & (
-  | { readonly batch: BatchRow }
-  | { readonly instant: number; readonly label?: string }
-)
+/** The instant in the popover, and its place. */
+export interface Picked {
+  readonly px: number
+  readonly top: number
+  readonly instant: number
+  readonly label?: string
+}
 
 interface BarProps {
   readonly batch: BatchRow
   readonly axis: Axis
   readonly now: number
   readonly top: number
-  readonly onPick: (px: number) => void
 }
 
-/** Px of the shortest bar: its phases can be told apart. */
-const MIN_BAR = 16
+/** Px of the shortest bar, whose phases can be told apart; and of bars that are too short to compare, which have their duration. */
+const [MIN_BAR, SHORT] = [16, 64]
 
-export function Bar({ batch, axis, now, top, onPick }: BarProps) {
+export function Bar({ batch, axis, now, top }: BarProps) {
   const begin = Date.parse(batch.created_at)
   const end = endOf(batch)
   const { predicted } = batch
@@ -55,18 +56,17 @@ export function Bar({ batch, axis, now, top, onPick }: BarProps) {
   const share = batch.finished / Math.max(1, batch.request_counts.total)
   const done =
     end === undefined ? Math.min(px(now), px(worked)) : px(started) + (px(worked) - px(started)) * share
+  const about = `${batchName(batch)}, ${stateOf(batch)}, ${batch.finished} of ${batch.request_counts.total} items`
   const deadline = isUnfinished(batch) ? axis.at(Date.parse(batch.expires_at)) : undefined
   return (
     <div class={`bar-row ${tone}`} style={{ top: `${top}px` }}>
-      <button
-        type="button"
+      <a
         class="bar"
         style={{ left: `${left}px`, width: `${right - left}px` }}
-        aria-label={`${batchName(batch)}, ${stateOf(batch)}, ${batch.finished} of ${batch.request_counts.total} items`}
-        onClick={(event) => {
-          event.stopPropagation()
-          onPick(left + (right - left) / 2)
-        }}
+        href={linkTo('batches', [batch.id])}
+        aria-label={about}
+        title={about}
+        onClick={(event) => event.stopPropagation()}
       >
         <span class="phase striped" style={{ left: '0', width: `${px(started)}px` }} />
         <span
@@ -74,14 +74,20 @@ export function Bar({ batch, axis, now, top, onPick }: BarProps) {
           style={{ left: `${px(started)}px`, width: `${Math.max(0, done - px(started))}px` }}
         />
         <span class="phase dotted" style={{ left: `${px(worked)}px`, width: `${px(last) - px(worked)}px` }} />
-      </button>
+      </a>
       {end !== undefined && (
-        <>
-          <span class="mark end" style={{ left: `${right + 4}px` }}>
+        <span class="end row" style={{ left: `${right + 4}px` }}>
+          <span class="mark">
             <Icon name={icon} />
           </span>
-          {batch.results_url !== null && <span class="kept" style={{ left: `${right + 24}px` }} />}
-        </>
+          {right - left < SHORT && right + 80 < axis.width && durationText(end - begin)}
+          {batch.results_url !== null && <span class="kept" />}
+        </span>
+      )}
+      {end !== undefined && right - left < SHORT && right + 80 >= axis.width && (
+        <span class="before" style={{ right: `${axis.width - left + 4}px` }}>
+          {durationText(end - begin)}
+        </span>
       )}
       {deadline !== undefined && deadline < axis.width && (
         <span
@@ -138,34 +144,23 @@ export function Lane(props: {
   )
 }
 
+/** Offers to advance the clock to an instant in the future. */
 export function Popover({ picked, now, onClose }: { picked: Picked; now: number; onClose: () => void }) {
+  const { instant, label } = picked
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     box.current?.showPopover()
     box.current?.querySelector('button')?.focus()
   }, [])
-  return (
-    <div
-      {...{ ref: box, class: 'popover', popover: 'auto', role: 'dialog', 'aria-label': 'Details' }}
-      onToggle={(event) => event.newState === 'closed' && onClose()}
-    >
-      {'batch' in picked ? (
-        <BatchFacts batch={picked.batch} now={now} onClose={onClose} />
-      ) : (
-        <Jump instant={picked.instant} label={picked.label} now={now} onClose={onClose} />
-      )}
-    </div>
-  )
-}
-
-function Jump(props: { instant: number; label: string | undefined; now: number; onClose: () => void }) {
-  const { instant, label, now, onClose } = props
   const go = () => {
     onClose()
     goToInstant(new Date(instant).toISOString(), `To ${shortTime(instant, now)}`)
   }
   return (
-    <>
+    <div
+      {...{ ref: box, class: 'popover', popover: 'auto', role: 'dialog', 'aria-label': 'Details' }}
+      onToggle={(event) => event.newState === 'closed' && onClose()}
+    >
       {label !== undefined && <p>{label}</p>}
       <p class="hint">
         {dateTime(instant)}, in {durationText(instant - now)}
@@ -174,40 +169,6 @@ function Jump(props: { instant: number; label: string | undefined; now: number; 
         <Button text={`Advance to ${shortTime(instant, now)}`} kind="primary" onClick={go} />
         <Button text="Cancel" onClick={onClose} />
       </p>
-    </>
-  )
-}
-
-function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onClose: () => void }) {
-  const { total, errored } = batch.request_counts
-  const done = batch.predicted.completed_at
-  const inTime = (at: string) =>
-    `${shortTime(at, now)}, in ${durationText(Math.max(0, Date.parse(at) - now))}`
-  const facts: [string, string][] = [
-    ['Items', `${batch.finished} of ${total}${errored > 0 ? ` · ${errored} errored` : ''}`],
-    ...(done === null ? [] : [['Done at', inTime(done)] satisfies [string, string]]),
-    ['Deadline', shortTime(batch.expires_at, now)],
-  ]
-  return (
-    <>
-      <p class="row">
-        <strong class="grow">{batchName(batch)}</strong>
-        <StateTag state={stateOf(batch)} />
-      </p>
-      <FactList facts={facts} />
-      <p class="row-actions">
-        {isUnfinished(batch) && (
-          <Button
-            text="Advance to done"
-            kind="primary"
-            onClick={() => {
-              onClose()
-              advanceToEnd(batch)
-            }}
-          />
-        )}
-        <Button text="Open" onClick={() => goTo(linkTo('batches', [batch.id]))} />
-      </p>
-    </>
+    </div>
   )
 }

@@ -93,16 +93,17 @@ export function Segments<T extends string>({ label, options, value, onChoose }: 
 export function Tabs<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
   return (
     <div class="tabs fixed" role="tablist" aria-label={label} onKeyDown={moveByArrows}>
-      {entriesOf(options).map(([each, text]) => {
-        const isChosen = value === each
-        const tab = { role: 'tab', 'aria-selected': isChosen, tabIndex: isChosen ? 0 : -1 } as const
-        const choose = () => onChoose(each)
-        return (
-          <button type="button" key={each} {...tab} onFocus={isChosen ? undefined : choose} onClick={choose}>
-            {text}
-          </button>
-        )
-      })}
+      {entriesOf(options).map(([each, text]) => (
+        <button
+          {...{ type: 'button', key: each, tabIndex: value === each ? 0 : -1 }}
+          role="tab"
+          aria-selected={value === each}
+          onFocus={() => value !== each && onChoose(each)}
+          onClick={() => onChoose(each)}
+        >
+          {text}
+        </button>
+      ))}
     </div>
   )
 }

@@ -17,6 +17,7 @@ export interface View extends Declared {
 }
 
 const VIEWS: Readonly<Record<string, Declared>> = {
+  overview: { icon: 'overview', group: 'Observe', key: 'h', load: () => import('./views/overview.tsx') },
   timeline: { icon: 'timeline', group: 'Observe', key: 't', load: () => import('./views/timeline.tsx') },
   requests: { icon: 'requests', group: 'Observe', key: 'r', load: () => import('./views/requests.tsx') },
   batches: { icon: 'batches', group: 'Observe', key: 'b', load: () => import('./views/batches.tsx') },

@@ -85,8 +85,9 @@ export async function openEmulatorOf(service: Service, options: InternalOptions)
     // Other saved sandboxes are opened on first use; only their names are read here.
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
     sandboxes.addSaved(savedSandboxes(options))
-    const coverage = await coverageIn(options, sandboxes)
-    endpoints.onReplaced = () => coverage?.refresh()
+    const coverage = coverageIn(sandboxes)
+    if (options.countCoverage === true) await coverage.begin()
+    endpoints.onReplaced = () => coverage.counted()?.refresh()
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
     emulator = await serve(options, { sandboxes, scenarios, endpoints, maker, lock, coverage })
@@ -129,14 +130,27 @@ async function openScenarios(options: InternalOptions, service: Service) {
   }
 }
 
-/** Follows every sandbox, if the option says so. */
-async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
-  if (options.countCoverage !== true) return undefined
-  const counted = await import('../server/control/coverage/coverage.ts')
-  const coverage = new counted.Coverage(sandboxes.default.service)
-  for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
-  sandboxes.onMade((sandbox) => coverage.watch(sandbox))
-  return coverage
+/** The coverage of the contract, which nothing counts before `begin`. */
+function coverageIn(sandboxes: Sandboxes) {
+  let begun: Coverage | undefined
+  const begin = once(async () => {
+    const counted = await import('../server/control/coverage/coverage.ts')
+    const coverage = new counted.Coverage(sandboxes.default.service)
+    for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
+    sandboxes.onMade((sandbox) => coverage.watch(sandbox))
+    begun = coverage
+    return coverage
+  })
+  return {
+    begin,
+    counted: () => begun,
+    /** Begins with what the logs still have, since somebody looks. */
+    beginForPage: once(async () => {
+      if (begun !== undefined) return
+      const coverage = await begin()
+      for (const { sandbox } of sandboxes.list()) coverage.addPast(sandbox)
+    }),
+  }
 }
 
 interface Parts {
@@ -145,7 +159,7 @@ interface Parts {
   readonly endpoints: EndpointBook
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
-  readonly coverage: Coverage | undefined
+  readonly coverage: ReturnType<typeof coverageIn>
 }
 
 async function serve(
@@ -183,7 +197,7 @@ async function serve(
     sandboxes,
     scenarios: scenarios.runner,
     endpoints,
-    coverage: coverage && (() => coverage.points()),
+    coverage: () => coverage.counted()?.points(),
     process: thisProcess(),
     lockLost: () => lock?.lost,
     closing: closing.signal,
@@ -204,7 +218,7 @@ async function serve(
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
-  const express = once(() => expressApp(api, context))
+  const express = once(() => expressApp(api, context, coverage.beginForPage))
   let said: string | undefined
   const problem = (error: Error): void => {
     if (error.message !== said) options.logger?.error(lineOf(error), { event: 'machine_problem' })
@@ -288,7 +302,7 @@ async function serve(
 
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
 // Dashboard and consent pages are closed to all pages of other origins.
-async function expressApp(api: Api, host: ControlHost): Promise<Express> {
+async function expressApp(api: Api, host: ControlHost, onPage: () => Promise<void>): Promise<Express> {
   const guard = (req: GuardedRequest) => refusePage(req, host.hosts)
   const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await loaded(
     Promise.all([
@@ -302,6 +316,7 @@ async function expressApp(api: Api, host: ControlHost): Promise<Express> {
     folder: shippedFile('dist', 'dashboard'),
     guard: (req) => guard(req) ?? refuseRemote(req, host.token),
     refuse: (req, res, refusal) => void api.refuse(req, res, refusal),
+    onPage,
   })
   return createApp(api, {
     control: controlRouter(host),

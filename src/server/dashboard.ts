@@ -42,13 +42,15 @@ interface PagesOptions {
   guard(req: IncomingMessage): Refusal | undefined
   /** Responds with a refusal. */
   refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal): void
+  /** Called before the page is sent. */
+  onPage(): Promise<void>
 }
 
 /**
  * Serves the dashboard: its page and assets, which contain no data and so need no control token. Browsers are redirected to it
  * from `/`; other clients get addresses there, since tools that wait for a server expect 200. Other requests go to `next`. No file is read before the first request for one.
  */
-export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
+export function dashboardPages({ folder, guard, refuse, onPage }: PagesOptions) {
   let names: Promise<readonly string[]> | undefined
 
   async function serve(name: string, req: IncomingMessage, res: ServerResponse): Promise<boolean> {
@@ -56,6 +58,7 @@ export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
     const known = await names
     if (known.length === 0) return notBuilt(res)
     if (!known.includes(name)) return false
+    if (name === 'index.html') await onPage()
     const bytes = await readFile(join(folder, name))
     res.writeHead(200, {
       ...HEADERS,

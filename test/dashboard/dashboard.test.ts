@@ -81,7 +81,7 @@ test('a new user opens the address of the emulator and sees how to connect, and 
 })
 
 const PHONE_VIEWS = [
-  ...['timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
+  ...['overview', 'timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'conduct', 'coverage', 'scenarios', 'sandboxes', 'connect'],
 ]
 
@@ -129,19 +129,19 @@ test('a request appears in the table, can be explained, and can be sent again', 
   expect(await page.getByRole('row', { name: /pages/ }).count()).toBe(2)
 })
 
-test('a batch is on the timeline, and clicks advance the clock until it is done', async (view) => {
+test('a batch is on the timeline, its bar opens it, and clicks advance the clock until it is done', async (view) => {
   const { expect, page, goTo, sandbox } = view
   await createBatch(sandbox, 24)
   await goTo('timeline')
-  await page.getByRole('button', { name: /^invoices, validating/ }).click()
-  await page.getByText('0 of 24').waitFor()
+  const bar = (about: RegExp) => page.getByRole('link', { name: about })
+  await bar(/^invoices, validating, 0 of 24 items/).waitFor()
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Step' }).click()
-  await page.getByRole('button', { name: /^invoices, in_progress/ }).click()
+  await bar(/^invoices, in_progress/).click()
   await page.getByRole('button', { name: 'Advance to done' }).click()
-  await page.getByRole('button', { name: /^invoices, completed, 24 of 24/ }).waitFor()
+  await goTo('timeline')
+  await bar(/^invoices, completed, 24 of 24/).waitFor()
   const before = Date.parse((await sandbox.clock.show()).now)
-  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: '+1 h' }).click()
   await page.getByText('Last advance').waitFor()
   await expect.poll(async () => Date.parse((await sandbox.clock.show()).now)).toBe(before + 3_600_000)
@@ -198,6 +198,85 @@ test('the timeline shows an advance that another client has requested', async ({
   await sandbox.clock.advance('1h')
   await last.getByText('1 h · 09:00:00 to 10:00:00 · 3 events').waitFor()
   await last.getByText('finalizing to completed').waitFor()
+})
+
+test('the overview answers at a glance, and each of its parts opens its view with the filter', async (view) => {
+  const { expect, page, goTo, sandbox } = view
+  await sandbox.faults.preset('server-error', { when: { nth: 50 } })
+  await sandbox.fetch('/data-views')
+  const headers = { 'Idempotency-Key': 'overview', 'X-Emulator-Fault': 'retry-after-http-date' }
+  for (let n = 0; n < 2; n++) await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
+  await goTo('overview')
+  const card = (name: string) => page.getByRole('region', { name, exact: true })
+  await card('Requests per minute')
+    .getByRole('link', { name: /^3 requests at 09:00:00/ })
+    .waitFor()
+  await card('Operations that fail').getByText('1 × 429').waitFor()
+  await card('Conduct').getByText('wait.date-ignored').waitFor()
+  await card('What happens next').getByText('The automation fires').first().waitFor()
+  await card('Armed faults that never fired')
+    .getByText(/^0 of \d requests?$/)
+    .waitFor()
+  await card('Coverage')
+    .getByText(/^\d+ of \d+ points, /)
+    .waitFor()
+  expect(await violations(page)).toEqual([])
+  const parts = [
+    ['Requests per minute', '1 × 429', /requests\?filter=status%3A429$/],
+    ['Requests per minute', /requests at 09:00:00/, /requests\?filter=at%3A2026-11-23T09%3A00$/],
+    ['Operations that fail', 'pages.create', /requests\?filter=operation%3Apages.create&show=errors$/],
+    ['Conduct', 'wait.date-ignored', /conduct\?filter=warning\+wait.date-ignored\+pages.create$/],
+    ['Armed faults that never fired', 'server-error', /faults\/server-error/],
+    ['Coverage', 'error', /coverage\?filter=error\+$/],
+  ] as const
+  for (const [part, name, address] of parts) {
+    await goTo('overview')
+    await card(part).getByRole('link', { name }).first().click()
+    await page.waitForURL(address)
+  }
+})
+
+test('search finds sandboxes, records, scenarios, snapshots and settings, and runs actions', async (view) => {
+  const { expect, page, goTo, sandbox } = view
+  await sandbox.snapshots.save('before-search')
+  await goTo('limits')
+  const found = async (text: string, name: string | RegExp) => {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill(text)
+    await page.getByRole('option', { name }).first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('combobox').waitFor({ state: 'detached' })
+  }
+  await found('page-handbook', /^page-handbook pages/)
+  await found('webhook-trouble', /^webhook-trouble/)
+  await found('before-search', 'Restore before-search')
+  await found('lists.order', /^lists.order/)
+  await found('clock 60', 'Clock 60×')
+  await found(`sandbox ${sandbox.name}`, new RegExp(`^${sandbox.name} `))
+  await page.keyboard.press('s')
+  await page.getByRole('combobox').fill('sandbox made-by-search')
+  await page.getByRole('option', { name: /^Open or create made-by-search/ }).waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/made-by-search\/limits$/)
+})
+
+test('a message covers no control, and says what to do when the emulator does not respond', async (view) => {
+  const { expect, page, goTo, problems } = view
+  await goTo('limits')
+  await page.route('**/clock/advance', (route) =>
+    route.request().method() === 'POST' ? route.abort() : route.continue(),
+  )
+  await page.getByRole('button', { name: '+1 h' }).click()
+  const message = page.locator('.toast').filter({ hasText: 'no response' })
+  await message.getByText(/^There is no response from http:\/\/127\.0\.0\.1:\d+\. Check that/).waitFor()
+  expect(await message.textContent()).not.toMatch(/connect\(\)|TypeError/)
+  const [toast, main] = [await message.boundingBox(), await page.locator('main').boundingBox()]
+  expect(toast?.y).toBeGreaterThanOrEqual((main?.y ?? 0) + (main?.height ?? 0))
+  await page.unrouteAll({ behavior: 'wait' })
+  await message.click()
+  // The browser itself logs the aborted call.
+  problems.splice(0)
 })
 
 test('a save in the frame of the last key saves that key', async (view) => {
@@ -641,24 +720,28 @@ test('the main tasks can be done by keyboard: read a request, make it fail, adva
   await page.getByText('page-handbook is saved.').waitFor()
 })
 
-test('coverage lists the points that the client has not met, and all of them with their filter', async (view) => {
+test('coverage shows the statuses of each operation, and lists the points that the client has not met', async (view) => {
   const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/organization/mcp-servers')
   await goTo('coverage')
   await page.getByText(/^\d+ of \d+ points \(\d[\d.]* %\) in all sandboxes$/).waitFor()
-  await page.getByLabel('Filter points').fill('status mcp-servers.list')
-  await page.getByRole('row', { name: /status mcp-servers\.list 429.*faults add/ }).waitFor()
-  expect(await page.getByRole('row', { name: /status mcp-servers\.list 200/ }).count()).toBe(0)
-  await page.getByRole('button', { name: 'All' }).click()
-  await page.getByRole('row', { name: /^met status mcp-servers\.list 200/ }).waitFor()
-  await page.keyboard.press('Escape')
-  await page.getByRole('row', { name: /^met status/ }).click()
-  await page.keyboard.press('j')
-  const detail = page.getByRole('complementary', { name: /^Point / })
-  await detail.getByRole('heading', { name: 'How to meet it' }).waitFor()
+  await sandbox.faults.preset('server-error', { times: 1 })
+  await sandbox.fetch('/organization/mcp-servers')
+  const cell = (text: string) => page.getByRole('link', { name: `mcp-servers.list ${text}`, exact: true })
+  await cell('200: met').waitFor()
+  await cell('429: not met').click()
+  const detail = page.getByRole('complementary', { name: 'Point status mcp-servers.list 429' })
+  await detail.getByText('workspace-emulator faults add').waitFor()
   expect(await violations(page)).toEqual([])
   await page.keyboard.press('Escape')
-  await detail.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Not met' }).click()
+  await cell('429: not met').waitFor()
+  expect(await cell('200: met').count()).toBe(0)
+  await page.getByLabel('Filter points').fill('conflict')
+  await page.getByRole('region', { name: 'error' }).getByRole('link').first().waitFor()
+  expect(await cell('429: not met').count()).toBe(0)
+  expect(await violations(page)).toEqual([])
+  await page.getByLabel('Filter points').fill('')
 })
 
 test('a finding about the client leads to its requests', async (view) => {
@@ -670,12 +753,16 @@ test('a finding about the client leads to its requests', async (view) => {
   await page.getByLabel('Filter findings').fill('nothing')
   await page.getByText('The filter "nothing" hides').waitFor()
   await page.getByRole('button', { name: 'Clear filter' }).click()
-  await page.getByRole('row', { name: /wait\.date-ignored/ }).click()
+  const group = page.getByRole('region', { name: /wait\.date-ignored pages\.create/ })
+  await group.getByText('1 call · worst: waited').waitFor()
+  await group.getByRole('img', { name: '2 attempts' }).waitFor()
+  await group.getByRole('link').click()
   const detail = page.getByRole('complementary', { name: 'Finding wait.date-ignored' })
   await detail.getByRole('heading', { name: 'Fix' }).waitFor()
   expect(await violations(page)).toEqual([])
-  const link = detail.getByRole('link', { name: /-\d+$/ }).first()
-  const id = await link.textContent()
+  await detail.getByText(/^after \d+ ms of /).waitFor()
+  const link = detail.getByRole('link', { name: 'POST /pages' }).first()
+  const id = await link.getAttribute('title')
   await link.click()
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
 })
@@ -763,19 +850,20 @@ test('a request that its page cannot read is marked, and its detail has the fix'
 })
 
 test('an advance over weeks shows repeated runs of automations in one line, and each of them on demand', async (view) => {
-  const { expect, page, goTo } = view
+  const { expect, page, goTo, sandbox } = view
   await goTo('timeline')
-  const timeout = 20_000
   const group = page.getByText(/^\d+ runs of 3 automations/)
-  const listed = async () => {
-    await page.getByRole('button', { name: '+29 d' }).click({ timeout })
-    await group.waitFor({ timeout })
-    await page.getByRole('button', { name: 'List all' }).click({ timeout })
-    await page.getByText('automations/automation-month-end').first().waitFor({ timeout })
-    await group.waitFor({ state: 'detached', timeout })
-  }
-  // On a busy machine one of these steps was lost: the page may have connected again in between.
-  await listed().catch(listed)
+  await page.getByRole('button', { name: '+29 d' }).click()
+  await group.waitFor()
+  await page.getByRole('button', { name: 'List all' }).click()
+  await page.getByText('automations/automation-month-end').first().waitFor()
+  await group.waitFor({ state: 'detached' })
+  // The list stays when the advance is loaded again.
+  const again = page.waitForResponse(/clock\/advance/)
+  await sandbox.clock.set({ skip_on_poll: false })
+  await (await again).finished()
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await group.count()).toBe(0)
   expect(await violations(page)).toEqual([])
 })
 

@@ -46,6 +46,29 @@ test('page and assets need no control token, but every API call does', async () 
   expect((await fetch(`${url}/__emulator/clock`)).status).toBe(401)
 })
 
+test('coverage is counted from the first page on, with the requests that the log still has', async () => {
+  const { url, baseUrl } = await running()
+  const key = { authorization: 'Bearer live_demo_owner' }
+  const met = async () => {
+    const response = await fetch(`${url}/__emulator/coverage`)
+    const { data = [] } = (await response.json()) as { data?: { id: string; met: string | null }[] }
+    return [response.status, ...data.filter((point) => point.met !== null).map(({ id }) => id)]
+  }
+  await fetch(`${baseUrl}/data-views`, { headers: key })
+  expect(await met()).toEqual([409])
+  await fetch(`${url}/__emulator/ui/`)
+  expect(await met()).toContain('status data-views.list 200')
+  await fetch(`${baseUrl}/data-views`)
+  expect(await met()).toContain('status data-views.list 401')
+})
+
+test('the frame of the page is in its HTML, so that it is drawn before any script', async () => {
+  const { url } = await running()
+  const html = await (await fetch(`${url}/__emulator/ui/`)).text()
+  expect(html).toMatch(/<div class="shell">.*class="navigation".*class="clock-bar".*<main/s)
+  expect(html).toMatch(/<link rel="stylesheet" href="style.css" \/>\s*<script type="module"/)
+})
+
 test('the page allows only its own scripts, styles and frames', async () => {
   const { url } = await running()
   const policy = (await fetch(`${url}/__emulator/ui/`)).headers.get('content-security-policy') ?? ''

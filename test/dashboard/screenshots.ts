@@ -20,6 +20,7 @@ const SCHEMA = {
 }
 
 const VIEWS = [
+  'overview',
   'timeline',
   'requests',
   'requests/default-000005',

@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 afterAll(() => dashboard?.close())
 
-test('lanes have the items, file and model of their batch, bars fill the axis, and failed webhooks are red', async () => {
+test('lanes have the label and the items of their batch, bars fill the axis, and failed webhooks are red', async () => {
   const { page, goTo, problems } = dashboard
   const sandbox = dashboard.client.defaultSandbox
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
@@ -17,7 +17,10 @@ test('lanes have the items, file and model of their batch, bars fill the axis, a
   await sandbox.clock.advance('2h')
   await createBatch(sandbox, 24)
   await goTo('timeline')
-  await page.getByText('24 items · file-invoice-1 · any-model').waitFor()
+  await page
+    .getByTitle(/^invoices, [^,]*, file-invoice-1, any-model$/)
+    .getByText('24 items')
+    .waitFor()
   const failed = page.getByRole('button', { name: /^2 of Webhooks, .*, 2 failed$/ })
   expect(await failed.getAttribute('class')).toContain('error')
   expect(await violations(page)).toEqual([])

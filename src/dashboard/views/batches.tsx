@@ -32,6 +32,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   {
     label: 'Batch',
     width: 176,
+    isCut: true,
     cell: (batch) => (
       <span title={batch.id}>
         {batchName(batch)}{' '}
@@ -60,7 +61,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   },
   texts('Model', ({ model }) => model, { width: 112, spare: 3 }),
   { label: 'Prompt', spare: 4, cell: ({ prompt }) => <span title={prompt}>{prompt}</span> },
-  texts('Created', ({ created_at }) => dateTime(created_at), { width: 168, spare: 1 }),
+  texts('Created', ({ created_at }) => dateTime(created_at), { width: 168, isCut: false, spare: 1 }),
   texts('Idempotency key', keyOf, { width: 136, spare: 5 }),
 ]
 

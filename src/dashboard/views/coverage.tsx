@@ -1,31 +1,31 @@
-import { EmulatorError } from '../../client/emulator-error.ts'
+import { groupBy } from '../../core/conduct/observed.ts'
 import { percentOf } from '../../server/control/coverage/report.ts'
-import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
-import type { Column } from '../columns.ts'
-import { countOf } from '../format.ts'
-import { List } from '../list.tsx'
-import { useLive } from '../loaded.tsx'
-import { here, refine } from '../place.ts'
-import { QueryFilter } from '../query-filter.tsx'
-import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
+import { type Point, useCoverage } from '../coverage-data.ts'
+import { Icon } from '../icon.tsx'
+import { Opened } from '../list.tsx'
+import { here, linkTo, refine } from '../place.ts'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { CopyButton, Detail, Segments, Tag, ViewHead } from '../ui.tsx'
 
-type Point = Output<'GET /coverage'>['data'][number]
+/** How a point was met: its words, its tone and its icon. */
+const MET = {
+  service: ['met', 'ok', 'check'],
+  fault: ['met by a fault', 'warn', 'bolt'],
+  none: ['not met', 'neutral', undefined],
+} as const
 
-const COLUMNS: readonly Column<Point>[] = [
-  { label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
-  { label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
-  { label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
-]
+const lookOf = ({ met }: Point) => MET[met ?? 'none']
+
+const WHICH = { gaps: 'Not met', all: 'All' }
 
 export default function Coverage() {
-  const { data, notice } = useLive(coverage, ['request', 'event'])
+  const { data, notice } = useCoverage()
   if (data === undefined) return notice
-  if (data === 'not counted') return <NotCounted />
-  const isAll = here.value.query.show === 'all'
   const [opened] = here.value.path
-  // The opened point stays when it is met.
-  const points = data.data.filter(({ id, met }) => isAll || met === null || id === opened)
+  const which = here.value.query.which === 'gaps' ? 'gaps' : 'all'
+  const points = filtered(data.data, ({ id }) => id).filter(({ met }) => which === 'all' || met === null)
+  const others = points.filter(({ kind }) => kind !== 'status')
   return (
     <>
       <ViewHead
@@ -34,68 +34,100 @@ export default function Coverage() {
       >
         <Segments
           label="Points"
-          options={{ gaps: 'Not met', all: 'All' }}
-          value={isAll ? 'all' : 'gaps'}
-          onChoose={(show) => refine({ show: show === 'all' ? 'all' : '' })}
+          options={WHICH}
+          value={which}
+          onChoose={(next) => refine({ which: next === 'all' ? '' : next })}
         />
         <QueryFilter label="Filter points" />
       </ViewHead>
       {notice}
       <div class="split">
-        <List
-          {...{ label: 'Points of the contract, the cheapest first', noun: 'point' }}
-          items={points}
-          textOf={({ id }) => id}
-          empty={<Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />}
-          columns={COLUMNS}
-          idOf={({ id }) => id}
-          selected={opened}
-          phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
-        >
-          {(point) => <PointDetail {...point} />}
-        </List>
+        <section class="list" tabIndex={0} aria-label="Points of the contract">
+          {points.length === 0 && <NoMatch count={data.total} noun="point" />}
+          <Matrix points={points.filter(({ kind }) => kind === 'status')} />
+          {[...groupBy(others, (point) => point.kind)].map(([kind, group]) => (
+            <section key={kind} class="pad" aria-label={kind}>
+              <h2>{kind}</h2>
+              <p class="row wraps">
+                {group.map((point) => (
+                  <Cell key={point.id} point={point} text={point.id.replace(`${kind} `, '')} />
+                ))}
+              </p>
+            </section>
+          ))}
+        </section>
+        <Opened name="point" width={464} id={opened} item={data.data.find(({ id }) => id === opened)}>
+          {(point) => <PointDetail point={point} />}
+        </Opened>
       </div>
     </>
   )
 }
 
-async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
-  try {
-    return await ask('GET /coverage')
-  } catch (error) {
-    if (error instanceof EmulatorError && error.code === 'conflict') return 'not counted'
-    throw error
-  }
-}
-
-function PointDetail({ id, how, met }: Point) {
+/** A row for each operation, a column for each status of the contract. */
+function Matrix({ points }: { points: readonly Point[] }) {
+  const cells = new Map(points.map((point) => [point.id, point]))
+  const parts = points.map(({ id }) => id.split(' ').slice(1))
+  const sorted = (part: number) => [...new Set(parts.map((each) => each[part] ?? ''))].sort()
+  const statuses = sorted(1)
+  if (points.length === 0) return null
   return (
-    <Detail label={`Point ${id}`} title={<code>{id}</code>}>
-      <h3>How to meet it</h3>
-      <Code label="How to meet it" text={how} />
-      <p class="row-actions">
-        <MetTag met={met} />
-        <CopyButton text={() => how}>Copy</CopyButton>
-      </p>
-    </Detail>
+    <table class="table matrix">
+      <thead>
+        <tr>
+          {['Operation', ...statuses, ''].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {sorted(0).map((operation) => (
+          <tr key={operation}>
+            <th scope="row">
+              <code>{operation}</code>
+            </th>
+            {statuses.map((status) => {
+              const point = cells.get(`status ${operation} ${status}`)
+              return <td key={status}>{point && <Cell point={point} text={status} isBare />}</td>
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
-function MetTag({ met }: Pick<Point, 'met'>) {
-  if (met === null) return <Tag>not met</Tag>
-  return met === 'service' ? <Tag tone="ok">met</Tag> : <Tag tone="warn">by a fault</Tag>
+/** @param isBare without its text, except on phones */
+function Cell({ point, text, isBare }: { point: Point; text: string; isBare?: boolean }) {
+  const [words, tone, icon] = lookOf(point)
+  return (
+    <a
+      class={`cell row ${tone}`}
+      href={linkTo('coverage', [point.id], here.value.query)}
+      aria-label={`${point.id.replace('status ', '')}: ${words}`}
+      aria-current={here.value.path[0] === point.id ? 'true' : undefined}
+      title={point.met === null ? `${words}: ${point.how}` : words}
+    >
+      {icon !== undefined && <Icon name={icon} size={14} />}
+      <span class={isBare ? 'phone-only' : ''}>{text}</span>
+    </a>
+  )
 }
 
-function NotCounted() {
+function PointDetail({ point }: { point: Point }) {
+  const [words, tone, icon] = lookOf(point)
+  const tag = (
+    <Tag tone={tone} icon={icon}>
+      {words}
+    </Tag>
+  )
   return (
-    <>
-      <ViewHead title="Coverage" />
-      <Empty
-        icon="ok"
-        title="Coverage is not counted"
-        text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
-        code="npx agent-workspace-emulator start --count-coverage"
-      />
-    </>
+    <Detail label={`Point ${point.id}`} title={<code>{point.id}</code>} head={tag}>
+      <h3>How to meet it</h3>
+      <Code label="How to meet it" text={point.how} />
+      <CopyButton text={() => point.how}>Copy</CopyButton>
+    </Detail>
   )
 }

@@ -9,21 +9,17 @@ import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RuleComposer } from '../rule-composer.tsx'
+import { type Rule, useRules } from '../rules.ts'
 import { StateTag } from '../status.tsx'
 import { copy } from '../toasts.ts'
 import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
-type Rule = Output<'GET /faults'>['data'][number]
 type Gate = Output<'GET /gates'>['data'][number]
 type PresetRow = Output<'GET /fault-presets'>['data'][number]
 
 async function load() {
-  const [rules, presets, gates] = await Promise.all([
-    ask('GET /faults'),
-    ask('GET /fault-presets'),
-    ask('GET /gates'),
-  ])
-  return { rules: rules.data, presets: presets.data, gates: gates.data }
+  const [presets, gates] = await Promise.all([ask('GET /fault-presets'), ask('GET /gates')])
+  return { presets: presets.data, gates: gates.data }
 }
 
 /** The match of a rule in words. */
@@ -50,10 +46,12 @@ function State({ rule }: { rule: Rule }) {
 }
 
 export default function Faults() {
-  const { data, notice } = useLive(load, ['request', 'scenario', 'gate', 'transition'])
+  const { data: rules, ...ofRules } = useRules()
+  const { data, ...ofPresets } = useLive(load, ['request', 'gate'])
+  const notice = ofPresets.notice ?? ofRules.notice
   const { path, query } = here.value
-  if (data === undefined) return notice
-  const { rules, presets, gates } = data
+  if (data === undefined || rules === undefined) return notice
+  const { presets, gates } = data
   const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
   const families = [...new Set(shown.map(({ family }) => family))].map(
     (family) => [family, shown.filter((each) => each.family === family)] as const,
@@ -178,6 +176,7 @@ function GateCard({ gate: { id, at, held } }: { gate: Gate }) {
                 {each.id}, since {each.since}
               </span>
             </span>
+            <StateTag state="held" />
             <Button text="Release" onClick={() => release([each.id])} />
           </li>
         ))}
@@ -228,50 +227,31 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
 const LATENCY = 'latency'
 
 /** A slider for a delay of every response before its head is sent, with a separate rule. */
-function LatencyCard({ rules }: { rules: readonly { readonly id: string; readonly do: unknown }[] }) {
+function LatencyCard({ rules }: { rules: readonly Rule[] }) {
   const rule = rules.find(({ id }) => id === LATENCY)
-  const [ms, setMs] = useState(() => delayOf(rule?.do) ?? 300)
-  const arm = (delay: number) =>
-    act(async () => {
-      if (rule !== undefined) await ask('DELETE /faults/{id}', { params: { id: LATENCY } })
-      const body = {
-        id: LATENCY,
-        match: 'everything',
-        do: [{ pace: { before_head_ms: delay } }],
-        then: 'continue',
-      } as const
-      await ask('POST /faults', { body })
-    })
+  const [action] = (rule?.do ?? []) as readonly { readonly pace?: { readonly before_head_ms?: number } }[]
+  const [ms, setMs] = useState(action?.pace?.before_head_ms ?? 300)
+  const remove = () => ask('DELETE /faults/{id}', { params: { id: LATENCY } })
+  const arm = async (delay: number) => {
+    if (rule !== undefined) await remove()
+    const actions = [{ pace: { before_head_ms: delay } }]
+    await ask('POST /faults', { body: { id: LATENCY, match: 'everything', do: actions, then: 'continue' } })
+  }
   return (
     <section class="card latency row strip" aria-label="Latency">
       <label for="latency">Latency</label>
       <input
-        id="latency"
-        type="range"
-        min={0}
-        max={5_000}
-        step={50}
-        value={ms}
-        onInput={(event) => setMs(Number(event.currentTarget.value))}
-        onChange={(event) => rule !== undefined && void arm(Number(event.currentTarget.value))}
+        {...{ class: 'grow', id: 'latency', type: 'range', min: 0, max: 5_000, step: 50, value: ms }}
+        onInput={(event) => setMs(event.currentTarget.valueAsNumber)}
+        onChange={(event) => rule && void act(() => arm(event.currentTarget.valueAsNumber))}
       />
       <code>{ms} ms</code>
       <Switch
         on={rule !== undefined}
         label="Delay every response"
         hideLabel
-        onToggle={() =>
-          void (rule === undefined
-            ? arm(ms)
-            : act(() => ask('DELETE /faults/{id}', { params: { id: LATENCY } })))
-        }
+        onToggle={() => void act(rule === undefined ? () => arm(ms) : remove)}
       />
     </section>
   )
-}
-
-function delayOf(actions: unknown): number | undefined {
-  const [first] = Array.isArray(actions) ? actions : []
-  const delay: unknown = first?.pace?.before_head_ms
-  return typeof delay === 'number' ? delay : undefined
 }

@@ -6,13 +6,10 @@ import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { linkTo } from '../place.ts'
-import { logRows } from '../requests.ts'
 import { texts } from '../table.tsx'
 import { Button, Empty, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Window = Output<'GET /limits'>['data'][number] & { readonly isChanged: boolean }
-
-const SLOTS = 30
 
 const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
 
@@ -58,7 +55,6 @@ const COLUMNS: readonly Column<Window>[] = [
   texts('Teamspace', teamspaceOf, { width: 168, spare: 2 }),
   { label: 'Used', width: 200, spare: 1, cell: (window) => <Gauge window={window} />, sortBy: shareOf },
   { label: 'Left', width: 112, cell: leftCell, sortBy: ({ remaining }) => remaining },
-  { label: 'Requests', width: 172, spare: 3, cell: (window) => <Bars window={window} /> },
   { label: 'Until', width: 188, cell: (window) => <span title={whenOf(window)}>{whenOf(window)}</span> },
   { label: '', width: 172, cell: actions },
 ]
@@ -160,26 +156,6 @@ function actions(window: Window) {
           run: () => change(window, each),
         }))}
       />
-    </span>
-  )
-}
-
-/** The requests of the last window in thirty slots, the oldest at the left. */
-function Bars({ window: { operation, window_s, oldest_at } }: { window: Window }) {
-  const [now, span] = [ticking.value ?? Date.parse(oldest_at), window_s * 1_000]
-  const counts = new Array<number>(SLOTS).fill(0)
-  for (const row of logRows.value.entries) {
-    const age = now - Date.parse(row.at)
-    if (age >= span) break
-    const slot = SLOTS - 1 - Math.floor((age / span) * SLOTS)
-    if (row.operation === operation && slot >= 0 && slot < SLOTS) counts[slot] = (counts[slot] ?? 0) + 1
-  }
-  const most = counts.reduce((most, count) => Math.max(most, count), 4)
-  return (
-    <span class="bars" aria-hidden="true">
-      {counts.map((count, slot) => (
-        <span key={slot} style={{ height: `${count === 0 ? 1 : Math.max(3, (20 * count) / most)}px` }} />
-      ))}
     </span>
   )
 }

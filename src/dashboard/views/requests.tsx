@@ -1,15 +1,14 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
-import { download } from '../browser.ts'
 import type { Column } from '../columns.ts'
-import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
+import { countOf, durationText, shortPath, timeOfDay } from '../format.ts'
 import { Panel } from '../list.tsx'
 import { act, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
-import { here, linkTo, open } from '../place.ts'
+import { here, linkTo, open, refine } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RequestDetail } from '../request-detail.tsx'
-import { type LogRow, logRows, saveRecording } from '../requests.ts'
+import { hasFailed, type LogRow, logRows, saveRecording } from '../requests.ts'
 import { snippet } from '../snippets.ts'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
@@ -19,7 +18,7 @@ type Kind = 'all' | 'errors' | 'faulted'
 
 const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   all: () => true,
-  errors: ({ status, end, cors }) => end !== null || status === 0 || status >= 400 || cors !== undefined,
+  errors: hasFailed,
   faulted: ({ faults, tomorrow }) => faults.length > 0 || tomorrow !== undefined,
 }
 
@@ -39,6 +38,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   },
   texts('Time', ({ at }) => at, {
     width: 84,
+    isCut: false,
     cell: ({ at }) => (
       <time dateTime={at} title={at}>
         {timeOfDay(at)}
@@ -47,6 +47,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   }),
   texts('Method', ({ method }) => method, {
     width: 80,
+    isCut: false,
     cell: ({ method }) => <strong class="mono dim">{method}</strong>,
   }),
   texts('Path', ({ path }) => path, {
@@ -54,7 +55,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
     cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
   }),
   { label: 'Status', width: 84, cell: (row) => <Status row={row} />, sortBy: ({ status }) => status },
-  { label: FAULT, width: 168, spare: 1, cell: (row) => <Interference row={row} /> },
+  { label: FAULT, width: 168, isCut: true, spare: 1, cell: (row) => <Interference row={row} /> },
   texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
   texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
   texts('Idempotency key', (row) => row.idempotency_key, { width: 112, spare: 5 }),
@@ -100,8 +101,13 @@ const like = (text: string | null | undefined, value: string) => {
 }
 
 const FILTERS: Readonly<Record<string, (row: LogRow, value: string) => boolean>> = {
-  status: ({ status }, value) =>
-    /^\dxx$/i.test(value) ? Math.floor(status / 100) === Number(value[0]) : String(status) === value,
+  at: ({ at }, value) => at.startsWith(value.toUpperCase()),
+  status: ({ status, end }, value) =>
+    value === 'cut'
+      ? status === 0 || end !== null
+      : /^\dxx$/i.test(value)
+        ? Math.floor(status / 100) === Number(value[0])
+        : String(status) === value,
   method: ({ method }, value) => method.toLowerCase() === value.toLowerCase(),
   path: ({ path }, value) => like(path, value),
   operation: ({ operation }, value) => like(operation, value),
@@ -113,15 +119,15 @@ const FILTERS: Readonly<Record<string, (row: LogRow, value: string) => boolean>>
   origin: ({ cors }, value) => cors !== undefined && like(cors.origin ?? '', value),
 }
 
-/** Reads a filter: `status:429 method:post path:pages fault:*`; other words are searched in path and id. */
+/** Reads a filter: `status:429 -method:post path:pages`; `-` means not, and other words are searched in path and id. */
 function requestTest(text: string): RequestTest {
   const words = text.split(/\s+/).filter((word) => word !== '')
   let problem: string | undefined
   const checks = words.flatMap((word): ((row: LogRow) => boolean)[] => {
-    const [, name, value = ''] = /^([a-z_]+):(.*)$/i.exec(word) ?? []
+    const [, not, name, value = ''] = /^(-?)([a-z_]+):(.*)$/i.exec(word) ?? []
     if (name === undefined) return [(row) => like(row.path, word) || like(row.id, word)]
     const check = FILTERS[name.toLowerCase()]
-    if (check !== undefined) return value === '' ? [] : [(row) => check(row, value)]
+    if (check !== undefined) return value === '' ? [] : [(row) => check(row, value) !== (not === '-')]
     problem = `There is no filter "${name}:". The filters are ${Object.keys(FILTERS).join(', ')}.`
     return []
   })
@@ -130,9 +136,9 @@ function requestTest(text: string): RequestTest {
 
 export default function Requests() {
   const { entries, dropped, capacity, isLoaded, error } = logRows.value
-  const { path } = here.value
+  const { path, query } = here.value
   const [paused, setPaused] = useState<readonly LogRow[] | undefined>(undefined)
-  const [kind, setKind] = useState<Kind>('all')
+  const kind: Kind = query.show === 'errors' || query.show === 'faulted' ? query.show : 'all'
   const text = filterText()
   const [filter, setFilter] = useState(() => requestTest(text))
   useEffect(() => {
@@ -158,7 +164,7 @@ export default function Requests() {
           label="Which requests"
           options={{ all: 'All', errors: 'Errors', faulted: 'Faulted' }}
           value={kind}
-          onChoose={setKind}
+          onChoose={(show) => refine({ show: show === 'all' ? '' : show })}
         />
         <Button
           text={waiting > 0 ? `${waiting} new` : 'Live'}
@@ -170,11 +176,6 @@ export default function Requests() {
           label="More"
           items={[
             { label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
-            {
-              label: 'Export as JSON',
-              icon: 'download',
-              run: () => download('requests.json', pretty([...rows].reverse())),
-            },
             {
               label: 'Empty the log',
               icon: 'trash',
@@ -191,12 +192,7 @@ export default function Requests() {
       ) : (
         <div class="split">
           {rows.length === 0 ? (
-            <NoMatch
-              count={all.length}
-              noun="request"
-              kind={kind === 'all' ? '' : kind}
-              onClear={() => setKind('all')}
-            />
+            <NoMatch count={all.length} noun="request" />
           ) : (
             <Table
               label={`Requests, newest first, ${capacity} at most`}

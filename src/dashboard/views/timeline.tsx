@@ -1,63 +1,56 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { summaryOfEvents } from '../../client/advance-summary.ts'
+import { DAY, HOUR, MINUTE } from '../../core/time/instant.ts'
 import { ask, type Output } from '../api.ts'
+import { AsOf } from '../as-of.tsx'
 import { fittedAxis, linearAxis, type Span } from '../axis.ts'
-import { type BatchRow, batchName, timesOf, useBatches } from '../batch-data.ts'
-import { eventName, goToInstant } from '../clock-bar.tsx'
+import { type BatchRow, timesOf, useBatches } from '../batch-data.ts'
+import { eventName } from '../clock-bar.tsx'
 import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
+import { EventRow, iconOf, named, Upcoming, useHorizon } from '../events.tsx'
 import { countOf, durationText, shortTime } from '../format.ts'
-import { Icon, type IconName } from '../icon.tsx'
 import { ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
-import { linkTo } from '../place.ts'
-import { faultedRows } from '../requests.ts'
+import { here, linkTo, refine } from '../place.ts'
+import { logRows } from '../requests.ts'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
 import { Button, Card, Empty, Segments, ViewHead } from '../ui.tsx'
 
-type Zoom = 'fit' | '1m' | '1h' | '24h' | '30d'
-
-const SPANS: Readonly<Record<Exclude<Zoom, 'fit'>, number>> = {
-  '1m': 60_000,
-  '1h': 3_600_000,
-  '24h': 86_400_000,
-  '30d': 2_592_000_000,
-}
+/** The ranges of the axis in milliseconds. */
+const SPANS = { '1 m': MINUTE, '1 h': HOUR, '24 h': DAY, '30 d': 30 * DAY, Fit: 0 }
+const ZOOMS = Object.fromEntries(Object.keys(SPANS).map((each) => [each, each])) as Record<Zoom, string>
+type Zoom = keyof typeof SPANS
 
 const MAX_ROWS = 200
 
-/** The kinds of events that change the future. */
-const FUTURE = ['transition', 'event', 'delivery', 'clock', 'schedule', 'write'] as const
-
 interface Data {
   readonly batches: readonly BatchRow[]
-  readonly horizon: Output<'GET /clock/horizon'>['data']
+  readonly horizon: NonNullable<ReturnType<typeof useHorizon>['data']>
   readonly deliveries: readonly DeliveryRow[]
 }
 
 export default function Timeline() {
   const { data: batches, ...ofBatches } = useBatches()
-  const { data: future, ...ofFuture } = useLive(() => ask('GET /clock/horizon'), FUTURE)
+  const { data: horizon, ...ofFuture } = useHorizon()
   const { data: deliveries = [] } = useDeliveries()
   const notice = ofBatches.notice ?? ofFuture.notice
-  const [zoom, setZoom] = useState<Zoom>('fit')
-  const [isFollowing, setFollowing] = useState(true)
+  const [zoom, setZoom] = useState<Zoom>('Fit')
+  // 0: the range follows the time.
   const [offset, setOffset] = useState(0)
   const now = useSecond()
-  if (batches === undefined || future === undefined || now === undefined) return notice
-  const horizon = future.data
+  if (batches === undefined || horizon === undefined || now === undefined) return notice
+  const chosen = Date.parse(here.value.query.at ?? '')
+  const past = chosen < now ? chosen : undefined
   const data: Data = { batches, horizon, deliveries }
   const marks = marksOf(data)
   const axisIn = (width: number) =>
-    zoom === 'fit'
-      ? fittedAxis(contentsOf(data, marks, now), width)
-      : linearAxis(rangeOf(SPANS[zoom], now - (isFollowing ? 0 : offset)), width)
+    zoom === 'Fit'
+      ? fittedAxis(contentsOf(data, marks, now), width, now)
+      : linearAxis(rangeOf(SPANS[zoom], now - offset), width)
   // What fits cannot be moved.
   const pan = (share: number) => {
-    if (zoom === 'fit') return
-    setFollowing(false)
-    setOffset((before) => before - share * SPANS[zoom])
+    if (zoom !== 'Fit') setOffset((before) => before - share * SPANS[zoom])
   }
   return (
     <>
@@ -65,21 +58,8 @@ export default function Timeline() {
         title="Timeline"
         summary={`${countOf(batches.length, 'batch', 'batches')} · ${countOf(horizon.length, 'upcoming event')}`}
       >
-        <Segments
-          label="Zoom"
-          options={{ '1m': '1 m', '1h': '1 h', '24h': '24 h', '30d': '30 d', fit: 'Fit' }}
-          value={zoom}
-          onChoose={setZoom}
-        />
-        <Button
-          text="Follow"
-          icon="flag"
-          pressed={isFollowing}
-          onClick={() => {
-            setFollowing(!isFollowing)
-            setOffset(0)
-          }}
-        />
+        <Segments label="Zoom" options={ZOOMS} value={zoom} onChoose={setZoom} />
+        <Button text="Follow" icon="flag" pressed={offset === 0} onClick={() => setOffset(0)} />
       </ViewHead>
       <section
         class="scroll"
@@ -98,17 +78,25 @@ export default function Timeline() {
             text="Create a batch, or let time pass. Batches, webhooks, faults and scheduled events appear here."
           />
         ) : (
-          <Chart batches={batches.slice(0, MAX_ROWS)} marks={marks} axisIn={axisIn} now={now} onPan={pan} />
+          <Chart
+            {...{ batches: batches.slice(0, MAX_ROWS), marks, axisIn, now, past }}
+            onLook={(at) => refine({ at: at === undefined ? '' : new Date(Math.round(at)).toISOString() })}
+            onPan={pan}
+          />
         )}
         {batches.length > MAX_ROWS && (
           <p class="hint pad">
             {batches.length - MAX_ROWS} older batches are in <a href={linkTo('batches')}>Batches</a>.
           </p>
         )}
-        <div class="columns">
-          <Upcoming horizon={horizon} batches={batches} now={now} />
-          <LastAdvance batches={batches} now={now} />
-        </div>
+        {past === undefined ? (
+          <div class="columns">
+            <Upcoming horizon={horizon} batches={batches} now={now} most={50} />
+            <LastAdvance batches={batches} now={now} />
+          </div>
+        ) : (
+          <AsOf batches={batches} deliveries={deliveries} at={past} now={now} />
+        )}
       </section>
     </>
   )
@@ -161,7 +149,8 @@ function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
       }
     }),
   )
-  const faults = faultedRows.value.slice(0, 500).map(
+  const faulted = logRows.value.entries.filter(({ faults }) => faults.length > 0)
+  const faults = faulted.slice(0, 500).map(
     ({ at, faults: fired, id }): Mark => ({
       lane: 'Faults',
       at: Date.parse(at),
@@ -187,89 +176,15 @@ function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
   return [...webhooks, ...faults, ...scheduled]
 }
 
-const named = (ref: string, batches: readonly BatchRow[]) => {
-  const batch = batches.find(({ id }) => ref.endsWith(`/${id}`))
-  return batch === undefined ? undefined : batchName(batch)
-}
-
-function iconOf(kind: string): IconName {
-  if (kind.includes('webhook') || kind.includes('deliver')) return 'bell'
-  if (kind.includes('expire') || kind.includes('deadline') || kind.includes('cleanup')) return 'flag'
-  return kind.startsWith('batch') ? 'progress' : 'schedule'
-}
-
-/** An event at an instant, or events up to another one. */
-function EventRow(props: {
-  at: string
-  to?: string
-  now: number
-  icon: IconName
-  title?: string
-  text: string
-  hint: string | undefined
-  children?: ComponentChildren
-}) {
-  const { at, to, now, icon, title, text, hint, children } = props
-  return (
-    <li>
-      <time dateTime={at} title={to === undefined ? at : `${at} to ${to}`}>
-        {shortTime(at, now)}
-      </time>
-      <Icon name={icon} />
-      <span class="grow cut" title={title}>
-        {text} <span class="hint">{hint}</span>
-      </span>
-      {children}
-    </li>
-  )
-}
-
-function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> & { now: number }) {
-  return (
-    <Card
-      title="Upcoming"
-      hint={horizon.length > 50 ? `the next 50 of ${horizon.length}` : 'go advances the clock'}
-    >
-      <ul class="rows events">
-        {horizon.slice(0, 50).map(({ at, kind, ref, description }) => {
-          const name = eventName({ description, kind })
-          const event = {
-            at,
-            now,
-            icon: iconOf(kind),
-            title: description,
-            text: name,
-            hint: named(ref, batches),
-          }
-          const label = `Go to ${shortTime(at, now)}, ${name}`
-          return (
-            <EventRow key={at + kind + ref} {...event}>
-              <button type="button" class="link" aria-label={label} onClick={() => goToInstant(at, 'Go')}>
-                Go
-              </button>
-            </EventRow>
-          )
-        })}
-      </ul>
-      {horizon.length === 0 && (
-        <p class="pad hint">Nothing is scheduled. A new batch schedules its phases.</p>
-      )}
-    </Card>
-  )
-}
-
 type Advance = NonNullable<Output<'GET /clock/advance'>['result']>
 
 /** The last advance, whoever has requested it. */
 function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) {
   const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
   const title = data?.running === true ? 'Advance in progress' : 'Last advance'
-  if (data?.result) return <Advanced title={title} last={data.result} batches={batches} now={now} />
-  return (
-    <Card title={title}>
-      <p class="pad hint">Advance the clock above. The events of the advance are listed here.</p>
-    </Card>
-  )
+  const hint = 'Advance the clock above. The events of the advance are listed here.'
+  if (!data?.result) return <Card {...{ title, hint, children: null }} />
+  return <Advanced title={title} last={data.result} batches={batches} now={now} />
 }
 
 /** Maximum number of events in the list. */
@@ -277,10 +192,12 @@ const MAX_EVENTS_SHOWN = 200
 
 function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance; now: number }) {
   const { title, last, batches, now } = props
-  const [whole, setWhole] = useState<Advance | undefined>(undefined)
+  // Loading it again makes another object of the same advance.
+  const id = `${last.from} ${last.to}`
+  const [whole, setWhole] = useState('')
   const { events, failed, omitted = {} } = last
   const short = summaryOfEvents(events)
-  const { listed, groups } = whole === last ? { listed: events, groups: [] } : short
+  const { listed, groups } = whole === id ? { listed: events, groups: [] } : short
   const rest = Object.values(omitted).reduce((sum, count) => sum + count, 0)
   const total = events.length + failed.length + rest
   const shown = [...failed, ...listed].slice(0, MAX_EVENTS_SHOWN)
@@ -291,11 +208,7 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
       hint={`${durationText(Date.parse(last.to) - Date.parse(last.from))} · ${shortTime(last.from, now)} to ${shortTime(last.to, now)} · ${countOf(total, 'event')}`}
       actions={
         short.groups.length > 0 && (
-          <Button
-            text="List all"
-            pressed={whole === last}
-            onClick={() => setWhole(whole === last ? undefined : last)}
-          />
+          <Button text="List all" pressed={whole === id} onClick={() => setWhole(whole === id ? '' : id)} />
         )
       }
     >

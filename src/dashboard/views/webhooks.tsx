@@ -14,6 +14,7 @@ import {
   subjectOf,
   useDeliveries,
 } from '../deliveries.ts'
+import { EventRow } from '../events.tsx'
 import { TextField } from '../fields.tsx'
 import { countOf, durationText, pretty, shortTime } from '../format.ts'
 import { Icon } from '../icon.tsx'
@@ -181,19 +182,16 @@ function DeliveryDetail(props: {
       </p>
       <Chain current={id} about={ref} />
       <Card title="Attempts" hint={String(attempts.length)}>
-        <ul class="rows">
+        <ul class="rows events">
           {attempts.map(({ attempt, at, outcome, status: code, error }) => (
-            <li key={attempt}>
-              <span>{attempt}</span>
-              <time dateTime={at}>{shortTime(at, now)}</time>
-              <Tag
-                tone={outcome === 'delivered' ? 'ok' : outcome === null ? 'neutral' : 'error'}
-                icon={outcome === 'delivered' ? 'ok' : outcome === null ? 'progress' : 'error'}
-              >
-                {code ?? outcome ?? 'sending'}
-              </Tag>
-              <span class="grow hint">{error ?? ''}</span>
-            </li>
+            <EventRow
+              key={attempt}
+              {...{ at, now, icon: 'bell', text: `Attempt ${attempt}`, hint: error ?? '' }}
+            >
+              <StateTag state={outcome === null ? 'pending' : outcome === 'delivered' ? outcome : 'failed'}>
+                {String(code ?? outcome ?? 'sending')}
+              </StateTag>
+            </EventRow>
           ))}
         </ul>
         {attempts.length === 0 && <p class="pad hint">None yet.</p>}

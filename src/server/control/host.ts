@@ -40,7 +40,7 @@ export interface ControlHost {
   readonly scenarios: ScenarioContext
   readonly endpoints: EndpointBook
   /** The points of the contract that clients have met; undefined unless they are counted. */
-  readonly coverage: (() => readonly CoveredPoint[]) | undefined
+  coverage(): readonly CoveredPoint[] | undefined
   /** The process of the emulator, and the host on which its pid is valid. */
   readonly process: { readonly pid: number; readonly host: string }
   /** Why nothing is written to the data folder any more; undefined while its lock is held, or without a lock. */

@@ -37,6 +37,15 @@ export class Coverage {
     })
   }
 
+  /** Notes what the log of a sandbox still has, for a count that begins later than the sandbox. */
+  addPast({ log }: Pick<Sandbox, 'log'>): void {
+    for (const entry of log.entries()) {
+      const request = entry.body.kind === 'json' ? entry.body.value : undefined
+      this.#note(entry, { request, response: undefined })
+      for (const change of entry.commit?.changes ?? []) this.#follow(change)
+    }
+  }
+
   /** Every point of the contract, the cheapest first. */
   points(): readonly CoveredPoint[] {
     this.#readAll()

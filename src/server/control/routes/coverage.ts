@@ -14,10 +14,12 @@ export const coverageRoutes = [
     withoutSandbox: true,
     output: coverageReport,
     handle: ({ host: { coverage } }) => {
-      if (coverage !== undefined) return { body: coverageOf(coverage()) }
+      const points = coverage()
+      if (points !== undefined) return { body: coverageOf(points) }
       return refuse('conflict', {
         detail: 'Coverage is not counted.',
-        mitigation: 'Start the emulator with --count-coverage, or startEmulator({ countCoverage: true }).',
+        mitigation:
+          'Start the emulator with --count-coverage or startEmulator({ countCoverage: true }), or open the dashboard.',
       })
     },
   }),
