@@ -40,17 +40,17 @@ export const tomorrow = setting<TomorrowChoice>({
   default: false,
 })
 
-/** Marks a schema of texts to which a later version may add values that a client does not know. */
-export function extensible<T extends z.ZodType>(schema: T): T {
-  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), 'x-extensible': true })
-  return schema
-}
+/** The schemas of texts to which a later version may add values that a client does not know. */
+export const extensible = z.registry()
 
 const errorBody = (code: z.ZodType, errors = z.array(z.looseObject({ pointer: z.string() }))) =>
   z.looseObject({ error: code, type: code, errors, details: z.looseObject({ errors }) })
 
 /** The bodies of errors: with a code that the contract shows, and with any other one. */
-export const ERROR_BODIES = { shown: errorBody(z.string()), other: errorBody(extensible(z.string())) }
+export const ERROR_BODIES = {
+  shown: errorBody(z.string()),
+  other: errorBody(z.string().register(extensible)),
+}
 
 /** The type of the webhook that follows one of a known type. */
 export const nextType = (type: string): string => type.replace(/[^.]*$/, NEW)
@@ -71,7 +71,7 @@ export function tomorrowOf(choice: TomorrowChoice, seed: () => number, operation
 
   /** @param id of the record that a value belongs to. @param name of its field */
   const changed = (value: unknown, schema: z.ZodType | undefined, id: string, name: string): unknown => {
-    if (typeof value === 'string' && schema && z.globalRegistry.get(schema)?.['x-extensible'])
+    if (typeof value === 'string' && schema && extensible.has(schema))
       return makes('enum') ? value.replace(/[^/]*$/, `${NEW}_${draw(id, name)}`) : value
     if (Array.isArray(value) && schema instanceof z.ZodArray)
       return value.map((each) => changed(each, schema.element as z.ZodType, id, name))

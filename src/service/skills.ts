@@ -32,7 +32,7 @@ const skillFields = () =>
     object: z.literal('skill').default('skill'),
     id: nonEmptyText(),
     scope: z.enum(['user', 'account', 'builtin']),
-    category: extensible(z.enum(skillCategories)),
+    category: z.enum(skillCategories).register(extensible),
     slash_key: z.string(),
     name: z.string(),
     description: z.string(),

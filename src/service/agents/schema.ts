@@ -153,7 +153,9 @@ export const shownTrigger = (settings: Settings) =>
     response_thread: writable.response_thread().optional(),
     created_at: timestamp(),
     updated_at: timestamp(),
-    warnings: z.array(z.strictObject({ code: extensible(nonEmptyText()), message: z.string() })).default([]),
+    warnings: z
+      .array(z.strictObject({ code: nonEmptyText().register(extensible), message: z.string() }))
+      .default([]),
   })
 
 const triggerRecord = (settings: Settings) =>

@@ -18,7 +18,7 @@ const shownTemplate = () =>
       title: z.string(),
       description: z.string(),
       emoji: z.string(),
-      category: extensible(z.string()),
+      category: z.string().register(extensible),
       connectors: z.array(anyObject()).default([]),
       prompt_examples: z.array(z.string()),
       is_curated_template: z.boolean(),

@@ -22,7 +22,7 @@ const userItem = () =>
     .omit({ organization_id: true, created_at: true })
     .extend({
       email: z.email(),
-      permissions: z.strictObject({ role: extensible(z.string()), agent_ids: z.array(z.string()) }),
+      permissions: z.strictObject({ role: z.string().register(extensible), agent_ids: z.array(z.string()) }),
     })
     .meta({ title: 'teamspace_user' })
 

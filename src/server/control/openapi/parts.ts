@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
+import { extensible } from '../../../core/tomorrow.ts'
 import { paramNames } from '../route.ts'
 
 /** A reference to a component of the document. */
@@ -13,7 +14,8 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObjec
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema, zodSchema }) => {
+      if (io === 'output' && extensible.has(zodSchema)) jsonSchema['x-extensible'] = true
       // zod's `readonly` is about our own code, not about the API, and a value that is sent needs no default.
       delete jsonSchema.readOnly
       if (io === 'output') delete jsonSchema.default
