@@ -178,9 +178,9 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_926,
-  cli: 3_332,
+  cli: 3_345,
   client: 2_008,
-  core: 20_091,
+  core: 20_096,
   dashboard: 8_602,
   emulator: 1_795,
   endpoints: 1_436,
@@ -188,11 +188,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 694,
   'server/control': 5_291,
   'server/http': 4_276,
-  service: 9_160,
+  service: 9_221,
   src: 695,
   terminal: 2_124,
   testing: 1_118,
-  tools: 3_790,
+  tools: 4_581,
   'tools/certify': 1_306,
 }
 

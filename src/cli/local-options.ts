@@ -1,5 +1,5 @@
-import { optional, toggle } from '../emulator/option.ts'
-import { described, failing, freeText, kinds, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { toggle } from '../emulator/option.ts'
+import { described, failing, freeText, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
 
 const { port, host, data, fixtures, settings, scenarios, endpoints } = START_OPTIONS
 
@@ -38,7 +38,6 @@ export const INIT_OPTIONS = {
 
 export const VALIDATE_OPTIONS = {
   ...{ fixtures, settings, scenarios, endpoints },
-  base: optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   ...PRINT_OPTIONS,
 }
 

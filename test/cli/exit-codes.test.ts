@@ -93,6 +93,7 @@ const OTHERS = [
   'mcp',
   'validate',
   'import',
+  'drift',
   'replay',
   'doctor',
   'openapi',
