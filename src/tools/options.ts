@@ -92,8 +92,21 @@ export const IMPORT_OPTIONS = {
 /** Who a difference can be the fault of: the emulator, the document that it follows, or the service. */
 export const BLAMES = ['emulator', 'service', 'contract'] as const
 
+const keyEnv = freeText('variable', 'environment variable with the key of the service')
+
 export const DRIFT_OPTIONS = {
   base,
+  against: optional(
+    kinds.baseUrl,
+    'none',
+    'base URL of the running service, which the recorded reads are sent to',
+  ),
+  keyEnv,
+  writes: toggle('send recorded writes to the service, too'),
+  budget: {
+    ...option(kinds.count, 200, { description: 'the most requests to the service' }),
+    variable: 'drift-budget',
+  },
   settings,
   writeSettings: freeText('file', 'settings file to which the values of the open questions are added'),
   failOn: {

@@ -9,18 +9,21 @@ import { show } from '../../terminal/print.ts'
 import { writeText } from '../../terminal/text-file.ts'
 import type { DRIFT_OPTIONS } from '../options.ts'
 import { judge } from './blame.ts'
+import { serviceOf } from './connection.ts'
+import { compareLive } from './live.ts'
 import { readRecording } from './recording.ts'
 import { driftExitCode, driftJunit, driftLines, driftReport } from './report.ts'
 
 /** `drift`: repeats recordings, and says whose fault each difference is. */
 export async function drift(invocation: Invocation<typeof DRIFT_OPTIONS>): Promise<number> {
-  const { args, options } = invocation
+  const { args, options, env } = invocation
   const { base, settings: file, writeSettings, failOn, junit, markdown } = options
   const given = file === undefined ? {} : (await requireJsonFile(file)).document
   const before =
     writeSettings !== undefined && existsSync(writeSettings)
       ? (await requireJsonFile(writeSettings)).document
       : {}
+  const service = options.against === undefined ? undefined : serviceOf(options.against, options.keyEnv, env)
   const recordings = args.flatMap(filesIn).map((each) => readRecording(each, base))
   const silent = {
     listen: false,
@@ -35,7 +38,8 @@ export async function drift(invocation: Invocation<typeof DRIFT_OPTIONS>): Promi
   })
   try {
     const judged = await judge(recordings, new Settings(given), emulator)
-    const report = driftReport(recordings, judged)
+    const live = service && (await compareLive(recordings, service, new Settings(given), options))
+    const report = driftReport(recordings, judged, live)
     if (writeSettings !== undefined)
       writeText(writeSettings, `${JSON.stringify({ ...given, ...before, ...report.settings }, null, 2)}\n`)
     if (junit !== undefined) writeText(junit, driftJunit(report, failOn))

@@ -9,6 +9,7 @@ import { formatInstant } from '../../core/time/instant.ts'
 import { advanceTo } from '../../core/time/run-events.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
 import { byName, exchangeOf, type HarExchange } from './har.ts'
+import { Ids } from './ids.ts'
 import {
   credentialOf,
   credentialsOf,
@@ -69,10 +70,7 @@ class Repetition {
   readonly #sandbox: Sandbox
   readonly #send: SendRequest
   readonly #credentials: readonly string[]
-  /** The ids of the sandbox, by the recorded ones. */
-  readonly #ids = new Map<string, string>()
-  /** The ids that are in the sandbox. */
-  readonly #known = new Set<string>()
+  readonly #ids = new Ids()
   /** The recorded states of each record, in order. */
   readonly #states = new Map<string, string[]>()
 
@@ -86,7 +84,7 @@ class Repetition {
       this.#states.set(id, [...(this.#states.get(id) ?? []), status])
     }
     for (const name of sandbox.service.collections.keys())
-      for (const id of sandbox.store.rows(name).keys()) this.#known.add(id)
+      for (const id of sandbox.store.rows(name).keys()) this.#ids.known.add(id)
     for (const { table } of sandbox.service.lifecycles)
       for (const id of sandbox.store.rows(table).keys()) this.#act(id, [])
   }
@@ -105,21 +103,18 @@ class Repetition {
     const usual = sent === undefined ? {} : { 'content-type': 'application/json' }
     const kept = SENT.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))
     const token = tokenOf(this.#credentials, credentialOf(har))
-    const response = await this.#send(
-      `http://localhost/v1${this.#mapped(path)}${this.#query(har.request.url)}`,
-      {
-        method: har.request.method,
-        headers: {
-          ...usual,
-          ...Object.fromEntries(kept),
-          'x-emulator-sandbox': this.#sandbox.name,
-          ...(status !== 401 && { authorization: `Bearer ${token}` }),
-        },
-        ...(har.request.postData.text !== undefined && {
-          body: sent === undefined ? har.request.postData.text : JSON.stringify(this.#inside(sent)),
-        }),
+    const response = await this.#send(`http://localhost/v1${this.#ids.target(path, har.request.url)}`, {
+      method: har.request.method,
+      headers: {
+        ...usual,
+        ...Object.fromEntries(kept),
+        'x-emulator-sandbox': this.#sandbox.name,
+        ...(status !== 401 && { authorization: `Bearer ${token}` }),
       },
-    )
+      ...(har.request.postData.text !== undefined && {
+        body: sent === undefined ? har.request.postData.text : JSON.stringify(this.#ids.inside(sent)),
+      }),
+    })
     const text = await response.text()
     const answer = exchangeOf(
       exchange.entry,
@@ -133,28 +128,15 @@ class Repetition {
       },
       declared,
     )
-    this.#bind(exchange, answer)
-    const isKnown = (id: string) => this.#known.has(this.#ids.get(id) ?? id)
+    for (const id of this.#ids.bind(exchange.received, answer.received)) this.#act(id, [])
+    const isKnown = (id: string) => this.#ids.known.has(this.#ids.of(id))
     const ids = Object.values(params)
     if (status < 300 && response.status === 404 && !(ids.length > 0 && ids.every(isKnown)))
       return 'about a record whose first state the recording does not show'
     if (status < 300 && [401, 403].includes(response.status))
       return 'needs a permission that the recording does not show'
-    const expected = exchange.received && this.#inside(exchange.received)
+    const expected = exchange.received && this.#ids.inside(exchange.received)
     return { exchange: answer, expected, assumed: this.#sandbox.log.entries().at(-1)?.assumed ?? [] }
-  }
-
-  // A new id of the emulator stands for the recorded one from now on.
-  #bind({ received }: HarExchange, answer: HarExchange): void {
-    if (!isObject(received) || !isObject(answer.received)) return
-    for (const [name, value] of Object.entries(received)) {
-      const own = answer.received[name]
-      if (!/(?:^|_)id$/.test(name) || typeof value !== 'string' || typeof own !== 'string') continue
-      if (!this.#known.has(value)) this.#ids.set(value, own)
-      if (name !== 'id') continue
-      this.#known.add(own)
-      this.#act(own, [])
-    }
   }
 
   /** Moves the record of a request to the state that the recorded response shows. */
@@ -163,7 +145,7 @@ class Repetition {
     const { resources } = this.#sandbox.service
     const owner = resources.find(({ operations }) => operations.includes(declared))
     const [recorded = ''] = Object.values(params)
-    const id = this.#ids.get(recorded) ?? recorded
+    const id = this.#ids.of(recorded)
     for (const { table, arrows } of owner?.lifecycles ?? []) {
       const state = valueAt(this.#sandbox.store.get(table, id), ['status'])
       if (typeof state !== 'string') continue
@@ -189,35 +171,7 @@ class Repetition {
         for (const action of [...actions, 'hold'])
           change(this.#sandbox, (scope) => act(scope, id, action), 'drift')
   }
-
-  #mapped(path: string): string {
-    return path
-      .split('/')
-      .map((each) => encodeURIComponent(this.#inside(decodeURIComponent(each), 'id') as string))
-      .join('/')
-  }
-
-  #query({ searchParams }: URL): string {
-    const mapped = [...searchParams].map(([name, value]): [string, string] => [
-      name,
-      String(this.#inside(value, name)),
-    ])
-    return mapped.length === 0 ? '' : `?${new URLSearchParams(mapped)}`
-  }
-
-  /** A value with the ids of the sandbox. @param name of the field that has it */
-  #inside(value: Json, name = ''): Json {
-    if (typeof value === 'string') return (ID_FIELD.test(name) && this.#ids.get(value)) || value
-    if (Array.isArray(value)) return value.map((each) => this.#inside(each, name))
-    if (!isObject(value)) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, this.#inside(each as Json, key)]),
-    )
-  }
 }
-
-/** The fields and parameters with ids. Elsewhere, a text that is equal to an id may mean something else. */
-const ID_FIELD = /(?:^|_)ids?$|^(?:after|before)$/
 
 /** The actions that lead from a state to another one; none where no way leads there. */
 function pathTo(arrows: readonly Arrow[], from: string, to: string): string[] {

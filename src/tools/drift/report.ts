@@ -4,6 +4,7 @@ import { FAILED, INCOMPLETE, OK } from '../../terminal/command.ts'
 import { xml } from '../certify/card.ts'
 import { causeOf, type DriftDifference, type Judged } from './blame.ts'
 import { shownValue } from './checks.ts'
+import type { LiveResult } from './live.ts'
 import type { HarRecording } from './recording.ts'
 
 /** Who can be at fault, in the order of the report, with a title. */
@@ -18,11 +19,11 @@ export type DriftReport = ReturnType<typeof driftReport>
 
 type DriftFinding = DriftReport['findings'][number]
 
-/** The report about recordings. @param notes about the requests to the service */
+/** The report about recordings. @param live the result of the comparison with the running service */
 export function driftReport(
   recordings: readonly HarRecording[],
   { differences, answers, patch }: Judged,
-  notes: readonly string[] = [],
+  live?: LiveResult,
 ) {
   const [not_compared, left_out]: [Record<string, number>, Record<string, number>] = [{}, {}]
   const add = (counts: Record<string, number>, reason: string, count: number): void => {
@@ -40,14 +41,14 @@ export function driftReport(
       if (reason !== undefined) add(not_compared, reason, 1)
     }
   }
-  const all = grouped(differences, patch)
+  const all = grouped([...differences, ...(live?.differences ?? [])], patch)
   for (const { blame, request, detail, count } of all)
     if (blame === 'value') add(not_compared, `value that nothing fixes: ${request}: ${detail}`, count)
   const findings = Object.keys(TITLES).flatMap((each) => all.filter(({ blame }) => blame === each))
   const files = recordings.map(({ file, base }) => ({ file, base }))
   return {
     ...{ object: 'drift', files, exchanges, compared, findings, not_compared, left_out },
-    ...{ settings: patch, notes },
+    ...{ settings: patch, live: live && { sent: live.sent, compared: live.compared, notes: live.notes } },
   }
 }
 
@@ -64,11 +65,12 @@ function grouped(differences: readonly DriftDifference[], patch: JsonObject) {
 
 /** @param failOn the blames that make a report fail */
 export function driftExitCode(
-  { findings, exchanges, compared }: DriftReport,
+  { findings, exchanges, compared, live }: DriftReport,
   failOn: readonly string[],
 ): number {
   if (findings.some(({ blame }) => failOn.includes(blame))) return FAILED
-  return compared === 0 || 2 * compared < exchanges ? INCOMPLETE : OK
+  const isEnough = (part: number, of: number) => part > 0 && 2 * part >= of
+  return isEnough(compared, exchanges) && (!live || isEnough(live.compared, live.sent)) ? OK : INCOMPLETE
 }
 
 function textOf({ blame, request, detail, kind, item, setting, value }: DriftFinding): string {
@@ -81,7 +83,7 @@ const placeOf = ({ count, file, entry }: DriftFinding) =>
 
 /** The report as text, or as Markdown for an issue. */
 export function driftLines(report: DriftReport, isMarkdown: boolean): string[] {
-  const { findings, exchanges, compared, not_compared, left_out, settings, notes } = report
+  const { findings, exchanges, compared, not_compared, left_out, settings, live } = report
   const code = (text: string) => (isMarkdown ? `\`${text.replaceAll(/[`\n]/g, ' ')}\`` : text)
   const counts = (all: object) => Object.entries(all).map(([reason, count]) => `${count}: ${code(reason)}`)
   const sections: (readonly [title: string, items: readonly string[]])[] = [
@@ -91,7 +93,7 @@ export function driftLines(report: DriftReport, isMarkdown: boolean): string[] {
     }),
     ['Not compared', counts(not_compared)],
     ['Left out', counts(left_out)],
-    ['About the service', notes],
+    ['The running service', live?.notes ?? []],
   ]
   const none = findings.length === 0 ? 'No difference. ' : ''
   const lines = [`${none}Compared: ${compared} of ${counted(exchanges, 'exchange')}.`]
