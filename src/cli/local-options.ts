@@ -30,6 +30,7 @@ export const INIT_OPTIONS = {
     flag: 'endpoints',
     variable: 'init-endpoints',
   },
+  drift: toggle('a weekly CI job that compares recordings with the service and the emulator'),
   agents: toggle('a skill that tells coding agents how to use the emulator'),
   dryRun: toggle('list the files, and write none'),
   yes: toggle('write without a question'),

@@ -121,6 +121,17 @@ export const DRIFT_OPTIONS = {
   ...PRINT_OPTIONS,
 }
 
+export const DRIFT_RECORD_OPTIONS = {
+  against: optional(kinds.baseUrl, 'none', 'base URL of the service'),
+  keyEnv,
+  writes: { ...toggle('let requests pass that are neither GET nor HEAD'), variable: 'drift-record-writes' },
+  out: {
+    ...option(textOption('directory'), 'recordings', { description: 'directory of the HAR file of the run' }),
+    variable: 'drift-out',
+  },
+  ...PRINT_OPTIONS,
+}
+
 export const MCP_OPTIONS = {
   url: SHARED.url,
   controlToken: START_OPTIONS.controlToken,

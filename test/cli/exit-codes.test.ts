@@ -94,6 +94,7 @@ const OTHERS = [
   'validate',
   'import',
   'drift',
+  'drift record',
   'replay',
   'doctor',
   'openapi',

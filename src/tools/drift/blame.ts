@@ -112,7 +112,9 @@ export async function judge(
 const missingIn = ({ answers }: Outcome) =>
   [...answers.values()].flat().filter((answer) => typeof answer === 'string').length
 
-const isUndecided = ({ blame, kind }: DriftDifference) => blame === 'value' || kind === 'refusal'
+// Which records a list has follows from requests of others, too.
+const isUndecided = ({ blame, kind, detail }: DriftDifference) =>
+  kind === 'refusal' || (blame === 'value' && !detail.endsWith('has other items'))
 
 /** The settings that the recordings show with other values than those in force. */
 function shownSettings(

@@ -8,36 +8,37 @@ import { type Environment, UsageError } from '../../terminal/options.ts'
 import type { HarEntry } from './har.ts'
 
 /** The most bytes of a body that are kept. */
-const MAX_BODY = 10_485_760
+export const MAX_KEPT = 10_485_760
 
 /** The service that a command talks to. */
 export interface LiveService {
-  /** Its base URL. */
-  readonly base: URL
+  readonly origin: string
+  /** That of its base URL, without a slash at the end. */
+  readonly path: string
   readonly key: string
   readonly env: Environment
 }
 
 /** The service that the options name. Throws {@link UsageError}. @param keyEnv the variable with its key */
 export function serviceOf(against: string, keyEnv: string | undefined, env: Environment): LiveService {
-  const base = new URL(against.replace(/\/+$/, ''))
+  const { origin, hostname, protocol, pathname } = new URL(against)
   const key = env[keyEnv ?? ''] ?? ''
-  if (base.protocol !== 'https:' && !isLoopback(base.hostname))
-    throw new UsageError([`--against: ${base.origin} is not encrypted. Give an address with https.`])
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    throw new UsageError([`--against: ${origin} is not encrypted. Give an address with https.`])
   if (keyEnv === undefined)
     throw new UsageError(['--key-env is missing. Give the name of the environment variable with the key.'])
   if (key === '')
     throw new UsageError([`--key-env: the environment has no variable ${keyEnv}. Set it to the key.`])
-  return { base, key, env }
+  return { origin, path: pathname.replace(/\/+$/, ''), key, env }
 }
 
 /** Begins a request to the service, through the proxy of the environment. Redirects are not followed. */
 export function requestTo(
-  { base, env }: LiveService,
+  { origin, path, env }: LiveService,
   target: string,
   options: RequestOptions,
 ): ClientRequest {
-  const url = new URL(base.href + target)
+  const url = new URL(origin + path + target)
   if (url.protocol !== 'https:') return plainRequest(url, options)
   const proxy = env.HTTPS_PROXY || env.https_proxy
   const excepted = (env.NO_PROXY || env.no_proxy || '')
@@ -102,7 +103,7 @@ const DECODERS: Readonly<Record<string, Decode | undefined>> = {
   identity: (bytes) => bytes,
 }
 
-/** The text of a body, as a HAR file has it; without one when it cannot be decoded, or is longer than {@link MAX_BODY}. */
+/** The text of a body, as a HAR file has it; without one when it cannot be decoded, or is longer than {@link MAX_KEPT}. */
 export function harContent(
   bytes: Buffer | undefined,
   encoding = 'identity',
@@ -112,7 +113,7 @@ export function harContent(
     let plain = bytes
     for (const each of encoding.split(',').reverse()) {
       const decode = DECODERS[each.trim().toLowerCase()]
-      plain = plain?.length === 0 ? plain : plain && decode?.(plain, { maxOutputLength: MAX_BODY })
+      plain = plain?.length === 0 ? plain : plain && decode?.(plain, { maxOutputLength: MAX_KEPT })
     }
     return plain === undefined
       ? { size: -1, mimeType }

@@ -92,7 +92,7 @@ export async function compareLive(
     differences,
     sent: client.sent,
     compared,
-    notes: [`${client.sent} requests to ${service.base.origin}`, ...notes],
+    notes: [`${client.sent} requests to ${service.origin}`, ...notes],
   }
 }
 
@@ -166,7 +166,7 @@ class LiveClient {
 
   async #ask(method: string, target: string, body: string | undefined, key: string | undefined) {
     this.sent += 1
-    const { base, key: token } = this.#service
+    const { origin, key: token } = this.#service
     try {
       const request = requestTo(this.#service, target, {
         method,
@@ -193,7 +193,7 @@ class LiveClient {
       }
     } catch (error) {
       throw new CommandFailed(
-        `${base.origin} cannot be reached (${codeOf(error)}). Check --against and the network.`,
+        `${origin} cannot be reached (${codeOf(error)}). Check --against and the network.`,
       )
     }
   }

@@ -111,7 +111,7 @@ class Repetition {
         'x-emulator-sandbox': this.#sandbox.name,
         ...(status !== 401 && { authorization: `Bearer ${token}` }),
       },
-      ...(har.request.postData.text !== undefined && {
+      ...(har.request.postData.text && {
         body: sent === undefined ? har.request.postData.text : JSON.stringify(this.#ids.inside(sent)),
       }),
     })

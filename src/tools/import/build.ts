@@ -2,10 +2,11 @@ import type { Settings } from '../../core/assumptions.ts'
 import { IssueList } from '../../core/issue-list.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../../core/json.ts'
 import { Pseudonyms } from '../../core/redaction.ts'
+import { listOrder } from '../../core/request/pagination.ts'
 import type { Service } from '../../core/service.ts'
 import { acceptRecord, brokenRecords } from '../../core/state/intake.ts'
 import { Store } from '../../core/state/store.ts'
-import { formatDuration, formatInstant, parseInstant } from '../../core/time/instant.ts'
+import { formatDuration, formatInstant, parseInstant, SECOND } from '../../core/time/instant.ts'
 import {
   FREE_FIELDS,
   GivenNames,
@@ -75,14 +76,20 @@ class Builder {
     const organization_id = accounts ?? 'imported-organization'
     const organization = { id: organization_id, name: 'Imported organization' }
     this.#rows.set('organizations', new Map([[organization_id, organization]]))
-    const homes = homesOf(found)
+    const { succeeded = [], newest } = this.#collected
+    const homes = homesOf([...found, ...succeeded])
     const shared: Imported = {
       ...{ organization_id, teamspace_id: homes('') },
       ...{ absolute: this.#options.absolute, names: new GivenNames(this.#options.suggested) },
       isEarliest: this.#collected.succeeded !== undefined,
       partsOf: (parent) => parts.get(parent) ?? [],
     }
-    for (const each of found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))) {
+    const inTime = found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
+    const isOldestFirst = this.#options.settings.get(listOrder) === 'oldest'
+    for (const [n, received] of inTime.entries()) {
+      // Records whose age no response shows stay in the order of the lists.
+      const age = (isOldestFirst ? inTime.length - n : n) * SECOND
+      const each = shared.isEarliest ? { ...received, at: formatInstant(newest - age) } : received
       const home = homes(each.credential)
       const drafts = each.kind
         ?.drafts(each, { ...shared, teamspace_id: home })
@@ -92,7 +99,7 @@ class Builder {
     }
     const author = found.find(({ operation }) => operation === 'skills.promote')?.shown.creator_id
     found.length = 0 // from here on, a large import is in memory once
-    for (const each of this.#collected.succeeded ?? []) {
+    for (const each of succeeded) {
       const own = { ...shared, teamspace_id: homes(each.credential) }
       for (const draft of NEEDED[each.operation ?? '']?.(each, own) ?? []) {
         const fitting = this.#isKnown(...draft) ? undefined : this.#fitting(draft)
@@ -190,7 +197,8 @@ class Builder {
       const user = author || (own.find(({ role }) => role === 'owner') ?? own[0])?.user_id || 'caller'
       const user_id = String(user)
       if (!own.some((each) => each.user_id === user_id))
-        this.#put(...membership(teamspace_id, user_id, this.#at))
+        // Beyond all that lists have shown.
+        this.#put(...membership(teamspace_id, user_id, formatInstant(0)))
       this.#put('api_keys', { id: `key-${token}`, kind: 'user', user_id, token, teamspace_id, ...key })
     }
     // Account admins manage what a service key has created, without a membership that lists would show.
@@ -290,7 +298,7 @@ function without(record: JsonObject, [first = '', ...rest]: readonly string[]): 
 }
 
 /** The teamspace of each credential: the one that its objects name most often. */
-function homesOf(found: readonly Found[]) {
+function homesOf(found: readonly Omit<Found, 'kind'>[]) {
   const counts = new Map<string, Map<string, number>>()
   for (const { credential, shown, params } of found) {
     const id = shown.teamspace_id ?? params.teamspace_id
