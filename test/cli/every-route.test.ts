@@ -38,6 +38,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
       'endpoints add',
       'import',
       'drift',
+      'drift record',
     ],
   ],
   'people type it many times a day': [

@@ -200,7 +200,7 @@ test('the compose file and the workflows are YAML, without tabs and duplicate ke
   const files = readdirSync('src/cli/init/templates', { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.ya?ml$/.test(path),
   )
-  expect(files).toHaveLength(4)
+  expect(files).toHaveLength(5)
   for (const file of files) {
     const document = parse(readFileSync(join('src/cli/init/templates', file), 'utf8'), {
       strict: true,

@@ -84,7 +84,8 @@ class Builder {
       isEarliest: this.#collected.succeeded !== undefined,
       partsOf: (parent) => parts.get(parent) ?? [],
     }
-    const inTime = found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
+    // The newest state was received at the end of an exchange; the earliest ones are in order already.
+    const inTime = shared.isEarliest ? found : found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
     const isOldestFirst = this.#options.settings.get(listOrder) === 'oldest'
     for (const [n, received] of inTime.entries()) {
       // Records whose age no response shows stay in the order of the lists.
