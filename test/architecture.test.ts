@@ -178,9 +178,9 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
-  cli: 3_332,
+  cli: 3_361,
   client: 2_008,
-  core: 20_308,
+  core: 20_313,
   dashboard: 9_304,
   emulator: 1_817,
   endpoints: 1_436,
@@ -188,11 +188,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 697,
   'server/control': 5_308,
   'server/http': 4_284,
-  service: 9_171,
+  service: 9_232,
   src: 695,
   terminal: 2_126,
   testing: 1_118,
-  tools: 3_794,
+  tools: 5_143,
   'tools/certify': 1_331,
 }
 

@@ -37,6 +37,7 @@ const DEFAULT_COMMAND = 'start'
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
   'start exec certify hunt replay init mcp validate import doctor openapi schema': async () =>
     (await import('./local-commands.ts')).localCommands,
+  drift: async () => (await import('./drift-commands.ts')).driftCommands,
   'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,

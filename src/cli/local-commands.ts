@@ -81,7 +81,7 @@ export const localCommands = [
   command({
     name: 'validate',
     description:
-      'Check fixtures, settings, scenarios, endpoints, fault rules, state documents, and HAR files of traffic with the real service; without files, those that start would use',
+      'Check fixtures, settings, scenarios, endpoints, fault rules and state documents; without files, those that start would use',
     args: { '[files...]': 'JSON files, recognised by their fields; scripts and directories of scenarios' },
     options: VALIDATE_OPTIONS,
     run: async (invocation) => (await import('./validate.ts')).validate(invocation),

@@ -1,5 +1,5 @@
-import { optional, toggle } from '../emulator/option.ts'
-import { described, failing, freeText, kinds, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { toggle } from '../emulator/option.ts'
+import { described, failing, freeText, PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
 
 const { port, host, data, fixtures, settings, scenarios, endpoints } = START_OPTIONS
 
@@ -30,6 +30,7 @@ export const INIT_OPTIONS = {
     flag: 'endpoints',
     variable: 'init-endpoints',
   },
+  drift: toggle('a weekly CI job that compares recordings with the service and the emulator'),
   agents: toggle('a skill that tells coding agents how to use the emulator'),
   dryRun: toggle('list the files, and write none'),
   yes: toggle('write without a question'),
@@ -38,7 +39,6 @@ export const INIT_OPTIONS = {
 
 export const VALIDATE_OPTIONS = {
   ...{ fixtures, settings, scenarios, endpoints },
-  base: optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   ...PRINT_OPTIONS,
 }
 

@@ -7,8 +7,8 @@ import { checkDraft } from '../core/faults/arm.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
 import { type Issue, isObject, type JsonObject } from '../core/json.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { checkDocument } from '../core/state/document.ts'
-import { counted } from '../core/words.ts'
 import {
   type CheckedScenario,
   checkScenarios,
@@ -17,7 +17,7 @@ import {
 } from '../emulator/emulator.ts'
 import { workspaceService } from '../emulator/service.ts'
 import { endpointFiles } from '../endpoints/book.ts'
-import { FAILED, INCOMPLETE, type Invocation, OK } from '../terminal/command.ts'
+import { FAILED, type Invocation, OK } from '../terminal/command.ts'
 import {
   fixturesFile,
   isDirectory,
@@ -29,7 +29,6 @@ import {
 } from '../terminal/json-files.ts'
 import { type Line, styled } from '../terminal/line.ts'
 import { show } from '../terminal/print.ts'
-import { checkTraffic, type TrafficReport, trafficLines } from '../tools/traffic/report.ts'
 import type { VALIDATE_OPTIONS } from './local-options.ts'
 
 type ValidateInvocation = Invocation<typeof VALIDATE_OPTIONS>
@@ -42,8 +41,6 @@ interface FileCheck {
   readonly issues: readonly LocatedIssue[]
   /** What breaks a replay, or crosses sandboxes. */
   readonly warnings?: readonly string[]
-  /** What a HAR file shows. */
-  readonly traffic?: TrafficReport
 }
 
 /** The options of the start that the files are checked for, with the settings themselves. */
@@ -68,10 +65,8 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const found = scenarios.length === 0 ? alone : [...alone, ...(await scenarioVerdicts(scenarios, under))]
   const checks = found.map((check) => ({ ...check, issues: byLocation(check.issues) }))
   const hasIssues = checks.some(({ issues }) => issues.length > 0)
-  const isIncomplete = checks.some(({ traffic }) => traffic && 2 * traffic.without_body > traffic.compared)
-  const code = hasIssues ? FAILED : isIncomplete ? INCOMPLETE : OK
-  show(invocation, { valid: code === OK, files: checks }, checks.flatMap(linesOf))
-  return code
+  show(invocation, { valid: !hasIssues, files: checks }, checks.flatMap(linesOf))
+  return hasIssues ? FAILED : OK
 }
 
 /** Sorts issues by file, line and column. Files keep the order of their first issue. */
@@ -91,13 +86,10 @@ function inUse({ options, given }: ValidateInvocation): string[] {
   return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : []), ...own]
 }
 
-function linesOf({ file, kind, issues, traffic, warnings = [] }: FileCheck): Line[] {
-  const { compared = 0, without_body = 0 } = traffic ?? {}
-  const missing = `no body in ${without_body} of ${counted(compared, 'exchange')}: record them with their content`
-  const result = without_body > 0 ? styled('yellow', missing) : styled('green', 'ok')
-  const found: Line[] = issues.length === 0 ? [[`${file}: `, result, ` (${kind})`]] : issues.map(issueLine)
-  const lines = [...found, ...warnings.map((warning) => `Warning: ${warning}`)]
-  return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
+function linesOf({ file, kind, issues, warnings = [] }: FileCheck): Line[] {
+  const ok: Line = [`${file}: `, styled('green', 'ok'), ` (${kind})`]
+  const found: Line[] = issues.length === 0 ? [ok] : issues.map(issueLine)
+  return [...found, ...warnings.map((warning) => `Warning: ${warning}`)]
 }
 
 /** The check on one file. Scenarios are checked together, after the other files. */
@@ -115,12 +107,19 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
   if ('issue' in read) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
   const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
   if (kind === 'scenario') return kind
-  if (kind === 'HAR') {
-    const checked = await inSandbox({ ...under, fixtures: 'empty' }, (sandbox) =>
-      checkTraffic(read.document, sandbox, under.base),
-    )
-    return { file, kind, ...checked, issues: located(file, read.text, checked.issues) }
-  }
+  if (kind === 'HAR')
+    return {
+      file,
+      kind,
+      issues: [
+        {
+          file,
+          line: 0,
+          pointer: '',
+          detail: `is a recording. Run: workspace-emulator drift ${shellWord(file)}`,
+        },
+      ],
+    }
   if (kind === 'fixtures') {
     const error = await failureOf({ fixtures: file, settings: under.settings, endpoints: under.endpoints })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []

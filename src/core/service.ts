@@ -157,6 +157,11 @@ export interface Resource {
 export interface TableLifecycle {
   readonly table: string
   readonly arrows: readonly Arrow[]
+  /**
+   * Takes an arrow by its action, at any time; `hold` stops a record from changing by itself, and `cleanup` removes its results.
+   * Does nothing to a record in another state, or to one that does not exist.
+   */
+  readonly act?: (scope: Scope, id: string, action: string) => void
 }
 
 /** The parameters of each fault primitive. */

@@ -22,6 +22,8 @@ export interface Imported {
   readonly teamspace_id: string
   /** Whether timestamps stay as they are. */
   readonly absolute: boolean
+  /** Whether records have their state before the traffic, instead of the newest one. */
+  readonly isEarliest?: boolean
   readonly names: GivenNames
   /** The objects that are parts of the one with this id. */
   partsOf(id: string): readonly Received[]
@@ -103,7 +105,13 @@ const ofAgent =
 /** The kinds of objects that responses of the service show. */
 export const RECEIVED_KINDS: readonly ReceivedKind[] = [
   { collection: 'pages', is: named('page'), drafts: ({ shown }) => [['pages', shown]] },
-  { collection: 'skills', is: named('skill'), drafts: ({ shown }) => [['skills', shown]] },
+  {
+    collection: 'skills',
+    is: named('skill'),
+    drafts: ({ shown, operation }, { isEarliest }) => [
+      ['skills', isEarliest && operation === 'skills.promote' ? { ...shown, ...UNPROMOTED } : shown],
+    ],
+  },
   { collection: 'mcp_servers', is: named('mcp_server'), drafts: inTeamspace('mcp_servers') },
   {
     collection: 'data_views',
@@ -188,6 +196,51 @@ export const RECEIVED_KINDS: readonly ReceivedKind[] = [
   },
 ]
 
+const UNPROMOTED = { scope: 'user', account_id: null, promoted_at: null }
+
+/** The records that must have existed before an operation succeeded, besides those that its response shows. */
+export const NEEDED: Readonly<
+  Record<string, (received: Received, shared: Imported) => readonly RecordDraft[]>
+> = {
+  'messages.feedback': ({ params: { conversation_id = '', message_id = '' } }, { teamspace_id }) => {
+    const [, id = '', kind = 'agent'] = /^(.*?)(?:-(agent|user))?$/.exec(message_id) ?? []
+    return [
+      ['conversations', { id: conversation_id, _emulator: { teamspace_id } }],
+      ['messages', { id, _emulator: { conversation_id, kind } }],
+    ]
+  },
+  'agents.claim': ({ shown, sent }) => [
+    ['agent_templates', { ...shown, claim_token: valueAt(sent, '/claim_token') ?? '', _emulator: {} }],
+  ],
+  'mcp-servers.oauth-callback': ({ params: { server_id = '' }, sent, at: created_at }) => {
+    const state = valueAt(sent, '/state') ?? ''
+    const redirect_uri = valueAt(sent, '/redirect_uri') ?? ''
+    return [['oauth_flows', { id: `flow-${state}`, server_id, state, redirect_uri, created_at }]]
+  },
+  'automations.delete': ({ params: { agent_id = '', automation_id = '' } }) => [
+    ['automations', { id: automation_id, _emulator: { agent_id } }],
+  ],
+  'teamspace-users.delete': ({ params: { teamspace_id = '', user_id = '' }, at }, shared) => [
+    minimalUser(user_id, shared, at),
+    membership(teamspace_id, user_id, at),
+  ],
+  'pages.create': ({ sent, at: created_at }, { teamspace_id }) => {
+    const id = valueAt(sent, '/parent/page_id')
+    if (typeof id !== 'string') return []
+    return [['pages', { id, name: id, teamspace_id, scope: 'teamspace', created_at }]]
+  },
+  'batch-predictions.create': ({ sent, shown }, { teamspace_id }) =>
+    itemsOf(sent, [], Number(valueAt(shown, '/request_counts/total') ?? 0)).map(({ file_id: id = '' }) => [
+      'files',
+      { id, teamspace_id, name: String(id), kind: 'pdf', pages: 1_000_000 },
+    ]),
+}
+
+export const membership = (teamspace_id: string, user_id: string, created_at: string): RecordDraft => [
+  'memberships',
+  { id: `membership-${teamspace_id}-${user_id}`, teamspace_id, user_id, role: 'owner', created_at },
+]
+
 /** Known also for paths that the specification does not show. */
 const conversationOf = ({ shown, params }: Received) => shown.conversation_id ?? params.conversation_id
 
@@ -228,7 +281,8 @@ function itemsOf(sent: unknown, lines: readonly JsonObject[], total: number): Js
   const known = submitted.length >= total ? submitted : lines
   return Array.from({ length: total }, (_, n): JsonObject => {
     const item = isObject(known[n]) ? known[n] : {}
-    const file = Object.entries(item).find(([name]) => /^file(?:_?id)?$/.test(name))?.[1]
+    const others = Object.entries(item).filter(([name]) => !['custom_id', 'page'].includes(name))
+    const file = (others.find(([name]) => /^file(?:_?id)?$/.test(name)) ?? others[0])?.[1]
     return {
       custom_id: item.custom_id ?? `item-${n + 1}`,
       file_id: (isObject(file) ? file.id : file) ?? 'imported-file',

@@ -1,5 +1,5 @@
 import { SECOND } from '../core/time/instant.ts'
-import { choiceOption, option, optional, textOption, toggle } from '../emulator/option.ts'
+import { choiceOption, listOption, option, optional, textOption, toggle } from '../emulator/option.ts'
 import { described, freeText, kinds, PRINT_OPTIONS, SHARED, START_OPTIONS } from '../terminal/options.ts'
 
 /** The options of `certify`. They stand apart from its code, which is loaded when it runs. */
@@ -75,8 +75,10 @@ export const REPLAY_OPTIONS = {
   ...PRINT_OPTIONS,
 }
 
+const base = optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file')
+
 export const IMPORT_OPTIONS = {
-  base: optional(kinds.baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
+  base,
   out: option(textOption('file'), 'fixtures/imported.json', {
     description: 'fixtures to write; an existing file is replaced',
   }),
@@ -84,6 +86,49 @@ export const IMPORT_OPTIONS = {
   keepNames: toggle('keep names and texts as they were recorded; keys, tokens and signed URLs are removed'),
   absolute: toggle('keep timestamps, instead of counting them back from the newest one'),
   data: described(START_OPTIONS.data, 'directory of the secret from which the replaced texts follow'),
+  ...PRINT_OPTIONS,
+}
+
+/** Who a difference can be the fault of: the emulator, the document that it follows, or the service. */
+export const BLAMES = ['emulator', 'service', 'contract'] as const
+
+const keyEnv = freeText('variable', 'environment variable with the key of the service')
+
+export const DRIFT_OPTIONS = {
+  base,
+  against: optional(
+    kinds.baseUrl,
+    'none',
+    'base URL of the running service, which the recorded reads are sent to',
+  ),
+  keyEnv,
+  writes: toggle('send recorded writes to the service, too'),
+  budget: {
+    ...option(kinds.count, 200, { description: 'the most requests to the service' }),
+    variable: 'drift-budget',
+  },
+  settings,
+  writeSettings: freeText('file', 'settings file to which the values of the open questions are added'),
+  failOn: {
+    ...listOption(choiceOption('blame', BLAMES), {
+      description: 'whose differences make the exit code 1: emulator, service or contract; may be repeated',
+      shown: 'all',
+    }),
+    default: BLAMES as readonly (typeof BLAMES)[number][],
+  },
+  junit: SHARED.junit,
+  markdown: toggle('print the report as Markdown, for an issue'),
+  ...PRINT_OPTIONS,
+}
+
+export const DRIFT_RECORD_OPTIONS = {
+  against: optional(kinds.baseUrl, 'none', 'base URL of the service'),
+  keyEnv,
+  writes: { ...toggle('let requests pass that are neither GET nor HEAD'), variable: 'drift-record-writes' },
+  out: {
+    ...option(textOption('directory'), 'recordings', { description: 'directory of the HAR file of the run' }),
+    variable: 'drift-out',
+  },
   ...PRINT_OPTIONS,
 }
 

@@ -29,7 +29,17 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...['requests', 'sandbox create', 'settings get', 'webhook trigger', 'limits fill', 'limits set'],
   ],
   'it writes or reads a file': [
-    ...['requests export', 'record', 'state export', 'state import', 'state put', 'endpoints add', 'import'],
+    ...[
+      'requests export',
+      'record',
+      'state export',
+      'state import',
+      'state put',
+      'endpoints add',
+      'import',
+      'drift',
+      'drift record',
+    ],
   ],
   'people type it many times a day': [
     ...['reset', 'clock', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],

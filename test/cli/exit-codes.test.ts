@@ -93,6 +93,8 @@ const OTHERS = [
   'mcp',
   'validate',
   'import',
+  'drift',
+  'drift record',
   'replay',
   'doctor',
   'openapi',

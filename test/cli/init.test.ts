@@ -200,7 +200,7 @@ test('the compose file and the workflows are YAML, without tabs and duplicate ke
   const files = readdirSync('src/cli/init/templates', { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.ya?ml$/.test(path),
   )
-  expect(files).toHaveLength(4)
+  expect(files).toHaveLength(5)
   for (const file of files) {
     const document = parse(readFileSync(join('src/cli/init/templates', file), 'utf8'), {
       strict: true,
@@ -208,4 +208,14 @@ test('the compose file and the workflows are YAML, without tabs and duplicate ke
     })
     expect(Object.keys(document.services ?? document.jobs), file).toHaveLength(1)
   }
+})
+
+test('--drift writes a weekly job, whose command exists and prints the text of an issue', async () => {
+  const folder = project()
+  expect((await init(folder, '--drift')).code).toBe(0)
+  const { on, jobs } = parse(readFileSync(join(folder, '.github/workflows/workspace-drift.yml'), 'utf8'))
+  expect(on.schedule).toHaveLength(1)
+  const text = jobs.drift.steps.at(-1).run as string
+  expect(text).toContain('drift recordings --against "$WORKSPACE_URL" --key-env REAL_KEY --markdown')
+  expect(filesIn(project())).not.toContain('.github/workflows/workspace-drift.yml')
 })

@@ -10,14 +10,13 @@ const FILES = [
     'quick.ts',
     'import { defineScenario } from "agent-workspace-emulator"\r\nexport default defineScenario({})\r\n',
   ],
-  ['a HAR file', 'traffic.har', '{"log": {"version": "1.2", "entries": []}}\r\n'],
 ] as const
 
 test.for(FILES)(
   '%s with a byte order mark and CRLF, as editors on Windows write it, is read',
   async ([, name, text]) => {
     const { out } = await command(['validate', temporaryFile(name, `\uFEFF${text}`)])
-    expect(out).toMatch(/: ok|has no exchange with the service/)
+    expect(out).toMatch(/: ok/)
   },
 )
 

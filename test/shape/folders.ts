@@ -116,7 +116,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'tools',
     question: 'What uses an emulator to judge something?',
-    answer: 'certify, hunt, replay, traffic, mcp',
+    answer: 'certify, hunt, replay, import, drift, mcp',
     packages: ['@modelcontextprotocol/server', 'zod', ANY_OF_NODE],
   },
   {

@@ -36,7 +36,7 @@ export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const folders = foldersOf(runners, options.endpointExamples).flatMap(plansOf)
+  const folders = foldersOf(runners, options).flatMap(plansOf)
   const plans = options.agents ? [...folders, skill()] : folders
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
@@ -80,9 +80,12 @@ function chosenRunners(
   return found.length > 0 ? found : ['node']
 }
 
-function foldersOf(runners: readonly Runner[], withEndpoints: boolean): readonly string[] {
+function foldersOf(
+  runners: readonly Runner[],
+  { endpointExamples, drift }: InitInvocation['options'],
+): readonly string[] {
   const test = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
-  return ['common', ...runners, ...(withEndpoints ? ['endpoints', test] : [])]
+  return ['common', ...runners, ...(endpointExamples ? ['endpoints', test] : []), ...(drift ? ['drift'] : [])]
 }
 
 // The folder that coding agents of several makers read.

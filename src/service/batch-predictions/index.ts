@@ -8,7 +8,7 @@ import { createBatch } from './create.ts'
 import { batchEvents } from './lifecycle.ts'
 import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
-import { batchMove, cleanupMove } from './moves.ts'
+import { actOnBatch, batchMove, cleanupMove } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchOverviews } from './overview.ts'
 import { batchProblems, shownBatch } from './responses.ts'
@@ -47,7 +47,7 @@ export const batchPredictionsResource: Resource = {
     ...batchStatuses.filter((status) => status !== 'validating').map((each) => become(`batch.${each}`, each)),
     ...batchStatuses.filter(isTerminal).map((each) => become(noticeOf(each), each)),
   ],
-  lifecycles: [{ table: batches.name, arrows: batchLifecycle.arrows }],
+  lifecycles: [{ table: batches.name, arrows: batchLifecycle.arrows, act: actOnBatch }],
   script: {
     table: batches.name,
     show: (record, at) => shownBatch(record as Batch, at) as unknown as JsonObject,

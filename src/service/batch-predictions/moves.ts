@@ -4,7 +4,7 @@ import { either, form, membersOf, nameAmong, someOf, together } from '../../core
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
 import { MAX_BATCH_ITEMS } from './items.ts'
-import { cancel, cleanUp, expire, finishBatch, isPhase, putBatch, startBatch } from './lifecycle.ts'
+import { cancel, cleanUp, expire, finishBatch, isPhase, putBatch, startBatch, stop } from './lifecycle.ts'
 import type { Pace } from './pace.ts'
 import { type Batch, type Failure, failureFields, planFields } from './schema.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
@@ -73,6 +73,13 @@ export const cleanupMove: RecordFault<boolean> = {
     const batch = batchNamed(scope, id)
     if (batch !== undefined && wanted) cleanedUp(scope, batch)
   },
+}
+
+/** Takes an arrow of the lifecycle, or another move of a batch that is one word. */
+export function actOnBatch(scope: Scope, id: string, action: string): void {
+  const batch = batchNamed(scope, id)
+  if (batch?.status === 'cancelling' && action === 'stop') stop(scope, batch)
+  else if (batch !== undefined && Object.hasOwn(ACTS, action)) ACTS[action as Word](scope, batch, {})
 }
 
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {

@@ -86,8 +86,8 @@ function testCase({ result, reason, findings, repeat, ms, stderr, ...each }: Cas
   return `<testcase ${attributes}>${content.join('')}</testcase>`
 }
 
-// XML has no form for most control characters.
-function xml(text: string): string {
+/** A text in XML, which has no form for most control characters. */
+export function xml(text: string): string {
   return text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replaceAll('&', '&amp;')

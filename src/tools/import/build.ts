@@ -2,15 +2,18 @@ import type { Settings } from '../../core/assumptions.ts'
 import { IssueList } from '../../core/issue-list.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../../core/json.ts'
 import { Pseudonyms } from '../../core/redaction.ts'
+import { listOrder } from '../../core/request/pagination.ts'
 import type { Service } from '../../core/service.ts'
 import { acceptRecord, brokenRecords } from '../../core/state/intake.ts'
 import { Store } from '../../core/state/store.ts'
-import { formatDuration, formatInstant, parseInstant } from '../../core/time/instant.ts'
+import { formatDuration, formatInstant, parseInstant, SECOND } from '../../core/time/instant.ts'
 import {
   FREE_FIELDS,
   GivenNames,
   type Imported,
   MINIMAL,
+  membership,
+  NEEDED,
   type RecordDraft,
   WORDS,
 } from '../../service/imported.ts'
@@ -25,6 +28,8 @@ interface BuildOptions {
   readonly secret: string
   readonly keepNames: boolean
   readonly absolute: boolean
+  /** The tokens of the keys, by the credentials of the traffic; absent: the keys of demo. */
+  readonly tokens?: ReadonlyMap<string, string>
 }
 
 /** Records as they are written to a file of fixtures. */
@@ -71,13 +76,21 @@ class Builder {
     const organization_id = accounts ?? 'imported-organization'
     const organization = { id: organization_id, name: 'Imported organization' }
     this.#rows.set('organizations', new Map([[organization_id, organization]]))
-    const homes = homesOf(found)
+    const { succeeded = [], newest } = this.#collected
+    const homes = homesOf([...found, ...succeeded])
     const shared: Imported = {
       ...{ organization_id, teamspace_id: homes('') },
       ...{ absolute: this.#options.absolute, names: new GivenNames(this.#options.suggested) },
+      isEarliest: this.#collected.succeeded !== undefined,
       partsOf: (parent) => parts.get(parent) ?? [],
     }
-    for (const each of found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))) {
+    // The newest state was received at the end of an exchange; the earliest ones are in order already.
+    const inTime = shared.isEarliest ? found : found.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
+    const isOldestFirst = this.#options.settings.get(listOrder) === 'oldest'
+    for (const [n, received] of inTime.entries()) {
+      // Records whose age no response shows stay in the order of the lists.
+      const age = (isOldestFirst ? inTime.length - n : n) * SECOND
+      const each = shared.isEarliest ? { ...received, at: formatInstant(newest - age) } : received
       const home = homes(each.credential)
       const drafts = each.kind
         ?.drafts(each, { ...shared, teamspace_id: home })
@@ -85,8 +98,17 @@ class Builder {
       if (drafts?.every((draft) => draft !== undefined)) for (const draft of drafts) this.#put(...draft)
       else this.#keepOwn(each)
     }
+    const author = found.find(({ operation }) => operation === 'skills.promote')?.shown.creator_id
     found.length = 0 // from here on, a large import is in memory once
-    this.#addKeys(shared)
+    for (const each of succeeded) {
+      const own = { ...shared, teamspace_id: homes(each.credential) }
+      for (const draft of NEEDED[each.operation ?? '']?.(each, own) ?? []) {
+        const fitting = this.#isKnown(...draft) ? undefined : this.#fitting(draft)
+        if (fitting !== undefined) this.#put(...fitting)
+      }
+    }
+    if (this.#options.tokens === undefined) this.#addKeys(shared)
+    else this.#addCallers(this.#options.tokens, homes, String(author ?? ''), shared)
     this.#settle(shared)
     const placed = (lists: Iterable<readonly [string, Iterable<JsonObject>]>) =>
       Object.fromEntries(
@@ -104,7 +126,9 @@ class Builder {
   #withoutNames(): Found[] {
     const { found, secrets } = this.#collected
     const ids = new Set([...found.values()].map(({ shown }) => String(shown.id)))
-    const { secret, keepNames } = this.#options
+    const { secret, keepNames, tokens } = this.#options
+    // Records that are only read in this process need no other names.
+    if (tokens !== undefined) return [...found.values()]
     const kept = { words: WORDS, free: FREE_FIELDS, ids, all: keepNames }
     const names = new Pseudonyms(secret, kept)
     const of = <T>(value: T) => names.inside(secrets.inside(value))
@@ -147,6 +171,48 @@ class Builder {
   #put(collection: string, record: JsonObject): void {
     const rows = this.#rows.get(collection) ?? new Map()
     this.#rows.set(collection, rows.set(String(record.id), record))
+  }
+
+  #isKnown(name: string, { id }: JsonObject): boolean {
+    return this.#rows.get(name)?.has(String(id)) || this.#collected.created.has(`${name}/${id}`)
+  }
+
+  /** A key for each credential of the traffic, which may do everything in the teamspaces that it has. */
+  #addCallers(
+    tokens: ReadonlyMap<string, string>,
+    homes: (credential: string) => string,
+    author: string,
+    { organization_id }: Imported,
+  ): void {
+    const key = {
+      organization_id,
+      account_admin: true,
+      permissions: ['ep:skills:write', 'organization:edit'],
+    }
+    const gone = this.#collected.succeeded?.map(({ params }) => params.user_id)
+    const members = [...(this.#rows.get('memberships')?.values() ?? [])]
+    const shown = members.filter(({ user_id }) => !gone?.includes(String(user_id)))
+    for (const [credential, token] of tokens) {
+      const teamspace_id = homes(credential)
+      const own = shown.filter((each) => each.teamspace_id === teamspace_id)
+      const user = author || (own.find(({ role }) => role === 'owner') ?? own[0])?.user_id || 'caller'
+      const user_id = String(user)
+      if (!own.some((each) => each.user_id === user_id))
+        // Beyond all that lists have shown.
+        this.#put(...membership(teamspace_id, user_id, formatInstant(0)))
+      this.#put('api_keys', { id: `key-${token}`, kind: 'user', user_id, token, teamspace_id, ...key })
+    }
+    // Account admins manage what a service key has created, without a membership that lists would show.
+    const teamspace_id = homes('')
+    this.#put('api_keys', {
+      id: 'key-service',
+      kind: 'service',
+      token: 'service_drift',
+      teamspace_id,
+      ...key,
+    })
+    for (const row of this.#rows.get('teamspaces')?.values() ?? [])
+      this.#put('teamspaces', { ...row, _emulator: { organization_id, created_by: 'key-service' } })
   }
 
   /** The keys of `demo`, for users of the imported teamspaces. */
@@ -233,7 +299,7 @@ function without(record: JsonObject, [first = '', ...rest]: readonly string[]): 
 }
 
 /** The teamspace of each credential: the one that its objects name most often. */
-function homesOf(found: readonly Found[]) {
+function homesOf(found: readonly Omit<Found, 'kind'>[]) {
   const counts = new Map<string, Map<string, number>>()
   for (const { credential, shown, params } of found) {
     const id = shown.teamspace_id ?? params.teamspace_id

@@ -15,7 +15,7 @@ import {
   pathBelow,
   whyNoBody,
   whyNot,
-} from '../traffic/har.ts'
+} from '../drift/har.ts'
 
 /** An object that was received, in its newest state. */
 export interface Found extends Received {
@@ -43,12 +43,25 @@ export class Collected {
   readonly #base: string
   readonly #routes: RouteTable<AnyOperation>
   readonly #see: (exchange: HarExchange) => void
+  /** The successful exchanges with an operation, when the state before the traffic is wanted; undefined: the newest. */
+  readonly succeeded: Omit<Found, 'kind'>[] | undefined
+  /** The keys of the objects that the traffic has created. */
+  readonly created = new Set<string>()
 
-  /** @param see gets each exchange with an operation that has a contract */
-  constructor(base: string, operations: Iterable<AnyOperation>, see: (exchange: HarExchange) => void) {
+  /**
+   * @param see gets each exchange with an operation that has a contract
+   * @param isEarliest whether objects are kept as they were first, without those that an operation with a contract has created
+   */
+  constructor(
+    base: string,
+    operations: Iterable<AnyOperation>,
+    see: (exchange: HarExchange) => void,
+    isEarliest = false,
+  ) {
     this.#base = base
     this.#routes = new RouteTable(operations)
     this.#see = see
+    this.succeeded = isEarliest ? [] : undefined
   }
 
   leaveOut(reason: string): void {
@@ -75,7 +88,7 @@ export class Collected {
     const headers = byName(har.response.headers)
     const media = headers['content-type'] ?? content.mimeType ?? ''
     const received = bodyOf(content, media.includes('ndjson'))
-    this.#hideSecrets(har, sent, received.value)
+    if (this.succeeded === undefined) this.#hideSecrets(har, sent, received.value)
     const end = Date.parse(har.startedDateTime) + Math.max(0, har.time)
     if (end > this.newest) this.newest = end
     if (status >= 300) return `status ${status}`
@@ -89,13 +102,16 @@ export class Collected {
       at: formatInstant(Number.isNaN(end) ? this.newest : end),
       sent: operation?.name.endsWith('.create') ? sent : undefined,
     }
+    if (operation?.contract && isObject(received.value ?? {}))
+      this.succeeded?.push({ ...common, sent, shown: (received.value ?? {}) as JsonObject })
+    const creates = this.succeeded !== undefined && operation?.contract === true && common.sent !== undefined
     if (method === 'DELETE')
       return this.#remove({ ...common, shown: { id: decodeURIComponent(path.replace(/.*\//, '')) } })
     if (received.body === 'unknown') return whyNoBody(content)
     if (received.value === undefined) return received.body === 'none' ? 'no body' : 'body is not JSON'
     const kinds = new Set<string>()
     for (const [shown, isInner] of objectsIn(received.value)) {
-      const kind = this.#keep({ ...common, shown }, isInner)
+      const kind = this.#keep({ ...common, shown }, isInner, creates)
       if (kind !== undefined) kinds.add(kind)
     }
     this.used += kinds.size > 0 ? 1 : 0
@@ -103,7 +119,7 @@ export class Collected {
     return undefined
   }
 
-  #keep(each: Omit<Found, 'kind'>, isInner: boolean): string | undefined {
+  #keep(each: Omit<Found, 'kind'>, isInner: boolean, isNew: boolean): string | undefined {
     const kind = RECEIVED_KINDS.find(({ is }) => is(each))
     const collection = kind?.collection ?? each.own
     const named = kind?.keyOf?.(each) ?? each.shown.id
@@ -114,6 +130,8 @@ export class Collected {
     if (isInner && kind === undefined) return undefined
     const key = `${collection}/${named}`
     const known = this.found.get(key)
+    if (isNew) this.created.add(key)
+    if (this.created.has(key) || (known && this.succeeded)) return collection
     // An object inside another one may be a part of its record.
     if (known === undefined || (known.at <= each.at && !isInner))
       this.found.set(key, { ...each, kind, sent: each.sent ?? known?.sent })
@@ -121,6 +139,7 @@ export class Collected {
   }
 
   #remove(each: Omit<Found, 'kind'>): string {
+    if (this.succeeded) return 'deletion'
     const prefix = each.operation?.replace(/\..*/, '').replaceAll('-', '_')
     const kind = RECEIVED_KINDS.find(({ is, collection }) => collection === prefix || is(each))
     const key = kind?.keyOf?.(each) ?? each.shown.id

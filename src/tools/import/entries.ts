@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { decodedText, MAX_FILE } from '../../adapters/text.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
-import { type HarEntry, readEntry } from '../traffic/har.ts'
+import { type HarEntry, readEntry } from '../drift/har.ts'
 
 /** The depth of the items of `log.entries`: below the document, `log` and the list. */
 const DEPTH = 4

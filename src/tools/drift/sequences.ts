@@ -2,14 +2,15 @@ import { isObject, same } from '../../core/json.ts'
 import type { Arrow } from '../../core/lifecycle.ts'
 import type { Service } from '../../core/service.ts'
 import { DAY } from '../../core/time/instant.ts'
-import type { Difference } from './checks.ts'
 import type { HarExchange } from './har.ts'
 
-/** Follows the states of records in the order of time. `shown` gets the transitions that occur. */
+/** How an exchange does not follow from the ones before it. */
+type Difference = readonly [exchange: HarExchange, detail: string]
+
+/** Follows the states of records in the order of time. */
 export function transitionDifferences(
   exchanges: readonly HarExchange[],
   { resources }: Service,
-  shown: Set<Arrow>,
 ): Difference[] {
   const inOrder = exchanges
     .filter(({ status }) => status < 300)
@@ -21,7 +22,7 @@ export function transitionDifferences(
       return inOrder
         .filter(({ declared }) => operations.includes(declared))
         .flatMap((exchange) => {
-          const detail = transitionOf(exchange, moves, latest, shown)
+          const detail = transitionOf(exchange, moves, latest)
           return detail === undefined ? [] : [[exchange, detail]]
         })
     }),
@@ -32,7 +33,6 @@ function transitionOf(
   exchange: HarExchange,
   moves: readonly Arrow[],
   latest: Map<string, readonly [state: string, HarExchange]>,
-  shown: Set<Arrow>,
 ): string | undefined {
   const { id, status: state } = isObject(exchange.received) ? exchange.received : {}
   if (typeof id !== 'string' || !moves.some(({ from, to }) => from === state || to === state))
@@ -52,7 +52,6 @@ function transitionOf(
   const [last, earlier] = before
   // Requests that overlap may be handled in either order.
   if (earlier.end > exchange.start && leadsTo(moves, now, last)) return void latest.set(id, before)
-  for (const move of moves) if (move.from === last && move.to === now) shown.add(move)
   return now === last || leadsTo(moves, last, now)
     ? undefined
     : `transition: ${last} in entry ${earlier.entry} does not lead to ${now}`

@@ -11,32 +11,40 @@ import { type Issue, isObject, type Json, keysOf, pointer, same, valueAt } from 
 import { type AnyOperation, codesOf, inputOf } from '../../core/operation.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../../core/request/response.ts'
 import { parsed, REQUIRED, zodIssues } from '../../core/zod-issues.ts'
-import type { HarExchange, Place } from './har.ts'
+import type { HarExchange } from './har.ts'
 
-/** How an exchange is not as the emulator would respond, without values that may be secrets. */
-export type Difference = readonly [place: Place, detail: string]
+/** A setting that an exchange shows, with the value under which the emulator would respond like this. */
+export type Shown = readonly [setting: AnySetting, value: Json]
 
-/** All differences between an exchange and the contract. */
-export function differencesOf(
+/** The settings that an exchange shows with another value than the one in force. */
+export function contradictionsOf(
   exchange: HarExchange,
   settings: Settings,
   assumptions: AssumptionCatalog,
-): Difference[] {
-  const contradictions = [...shownBy(exchange, settings, assumptions)].flatMap(([setting, value]) => {
-    const actual = settings.get<Json>(setting)
-    const what = value === exchange.status ? 'status' : 'setting'
-    return agrees(actual, value)
-      ? []
-      : `${what} ${setting.key}: ${shownValue(value)} instead of ${shownValue(actual)}`
-  })
-  const details = [
-    ...contradictions,
+): Shown[] {
+  return [...shownBy(exchange, settings, assumptions)].filter(
+    ([setting, value]) => !agrees(settings.get<Json>(setting), value),
+  )
+}
+
+/** `status success.create: 201 instead of 200`. @param status of the exchange */
+export function contradictionText([setting, value]: Shown, settings: Settings, status: number): string {
+  const what = value === status ? 'status' : 'setting'
+  return `${what} ${setting.key}: ${shownValue(value)} instead of ${shownValue(settings.get<Json>(setting))}`
+}
+
+/**
+ * How an exchange differs from the document, without values that may be secrets.
+ * @param isRecorded whether a body that is missing or not JSON may be a fault of the recording
+ */
+export function documentIssues(exchange: HarExchange, settings: Settings, isRecorded: boolean): string[] {
+  return [
     ...statusDifferences(exchange, settings),
-    ...bodyDifferences(exchange),
+    ...(isRecorded && exchange.missing !== undefined ? [] : bodyDifferences(exchange)),
     ...schemaDifferences(exchange, settings),
     ...headerDifferences(exchange),
+    ...listDifferences(exchange),
   ]
-  return details.map((detail) => [exchange, detail])
 }
 
 /** The settings that an exchange shows, each with the value under which the emulator would respond like this. */
@@ -175,6 +183,13 @@ function issueText(place: string, { pointer: at, detail }: Issue): string {
     ? detail
     : detail.replaceAll(/"[^"]*"/g, '"..."')
   return `${place} ${pointer(...keys)}: ${quoted}`
+}
+
+// Specification: Conventions.
+function listDifferences({ query, received }: HarExchange): string[] {
+  const rows = valueAt(received, '/data')
+  const limit = Number(query.limit ?? Number.NaN)
+  return Array.isArray(rows) && rows.length > limit ? ['body /data: has more items than the limit'] : []
 }
 
 function errorBody(format: ErrorFormat, status: number): z.ZodType {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { RecordedExchange } from '../../core/assumptions.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import { depthIssue } from '../../core/json-text.ts'
 import type { AnyOperation } from '../../core/operation.ts'
-import { type Match, RouteTable } from '../../server/route-table.ts'
+import type { Match, RouteTable } from '../../server/route-table.ts'
 
 /** Where an exchange is in `log.entries`, and its method and path template. */
 export interface Place {
@@ -24,15 +24,6 @@ export interface HarExchange extends RecordedExchange, Place {
   readonly missing: string | undefined
   /** Type of that body without parameters. */
   readonly media: string
-}
-
-/** The exchanges of a HAR file, and how many entries, or only their bodies, are not compared, by reason. */
-export interface Traffic {
-  readonly base: string
-  readonly exchanges: readonly HarExchange[]
-  /** Accepted requests that fit no operation, with ids masked. */
-  readonly unrouted: readonly Place[]
-  readonly skipped: Readonly<Record<string, number>>
 }
 
 // Browsers and proxies leave out or misspell much of HAR 1.2. What is not needed here may be wrong.
@@ -57,8 +48,6 @@ const harEntry = z.looseObject({
   }),
   response: z.object({ status: z.coerce.number(), headers: pairs(), content: content().catch({}) }),
 })
-const harFile = z.object({ log: z.object({ entries: z.array(z.unknown()) }) })
-
 export type HarEntry = z.output<typeof harEntry>
 
 /** An entry of a HAR file; undefined when it is no exchange by HTTP with an absolute URL. */
@@ -77,42 +66,8 @@ export function pathBelow(base: string, har: HarEntry | undefined): string | und
   return address.startsWith(`${base}/`) ? address.slice(base.length) : undefined
 }
 
-/**
- * Reads the exchanges with the service. Returns the reason if there are none.
- * @param wanted base URL; absent: the one of most exchanges
- */
-export function readTraffic(
-  document: JsonObject,
-  operations: Iterable<AnyOperation>,
-  wanted?: string,
-): Traffic | string {
-  const file = harFile.safeParse(document)
-  if (!file.success)
-    return 'is not a HAR file: it has no list log.entries. Export the requests of a browser or a proxy as HAR.'
-  const routes = new RouteTable(operations)
-  const entries = file.data.log.entries.map(readEntry)
-  const base = wanted === undefined ? commonBase(entries, routes) : baseOf(wanted)
-  const skipped: Record<string, number> = {}
-  const [exchanges, unrouted]: [HarExchange[], Place[]] = [[], []]
-  for (const [entry, har] of entries.entries()) {
-    const path = pathBelow(base, har)
-    const match = har && path !== undefined ? routes.match(har.request.method, path) : undefined
-    const uncontracted = match?.kind === 'route' && !match.route.contract
-    const reason = whyNot(har, match) ?? (uncontracted ? 'operation without a contract' : undefined)
-    const isRoute = reason === undefined && har && match?.kind === 'route'
-    const exchange = isRoute ? exchangeOf(entry, har, match.route) : undefined
-    const missing = reason ?? exchange?.missing
-    if (missing !== undefined) skipped[missing] = (skipped[missing] ?? 0) + 1
-    if (exchange !== undefined) exchanges.push(exchange)
-    else if (reason === undefined)
-      unrouted.push({ entry, request: `${har?.request.method} ${masked(path ?? '')}` })
-  }
-  if (exchanges.length + unrouted.length > 0) return { base, exchanges, unrouted, skipped }
-  return `has no exchange with ${base || 'the service'} (${skippedText(skipped)}). Give the base URL with --base, such as https://api.example.com/v1.`
-}
-
 /** `12 entries: another address; 1 entry: preflight`. */
-export function skippedText(skipped: Traffic['skipped']): string {
+export function skippedText(skipped: Readonly<Record<string, number>>): string {
   const parts = Object.entries(skipped).map(([why, n]) => `${n} ${n === 1 ? 'entry' : 'entries'}: ${why}`)
   return parts.join('; ') || 'it has no entries'
 }
@@ -150,7 +105,7 @@ export function whyNot(
 // A segment that is not a plain word may be an id or a secret.
 export const PLAIN_SEGMENT = /^[a-z][a-z-]{0,30}$/
 
-function masked(path: string): string {
+export function masked(path: string): string {
   return path
     .split('/')
     .map((each) => (PLAIN_SEGMENT.test(each) || each === '' ? each : '{...}'))
@@ -180,12 +135,18 @@ export function exchangeOf(
     sent: bodyOf(request.postData, false).value,
     received: received.value,
     body: received.body,
-    missing: mustHaveBody && received.body === 'unknown' ? whyNoBody(response.content) : undefined,
+    missing:
+      mustHaveBody && received.body !== 'json' ? whyMissing(received.body, response.content) : undefined,
   }
 }
 
 export function byName(headers: HarEntry['request']['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]))
+}
+
+function whyMissing(body: HarExchange['body'], content: HarEntry['request']['postData']): string {
+  if (body === 'unknown') return whyNoBody(content)
+  return body === 'none' ? 'no body' : 'body is not JSON'
 }
 
 /** Why the body of a response is not known. */

@@ -1,0 +1,124 @@
+import { type ClientRequest, request as plainRequest, type RequestOptions } from 'node:http'
+import { Agent, request as tlsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+import zlib from 'node:zlib'
+import { isLoopback } from '../../server/origins.ts'
+import { type Environment, UsageError } from '../../terminal/options.ts'
+import type { HarEntry } from './har.ts'
+
+/** The most bytes of a body that are kept. */
+export const MAX_KEPT = 10_485_760
+
+/** The service that a command talks to. */
+export interface LiveService {
+  readonly origin: string
+  /** That of its base URL, without a slash at the end. */
+  readonly path: string
+  readonly key: string
+  readonly env: Environment
+}
+
+/** The service that the options name. Throws {@link UsageError}. @param keyEnv the variable with its key */
+export function serviceOf(against: string, keyEnv: string | undefined, env: Environment): LiveService {
+  const { origin, hostname, protocol, pathname } = new URL(against)
+  const key = env[keyEnv ?? ''] ?? ''
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    throw new UsageError([`--against: ${origin} is not encrypted. Give an address with https.`])
+  if (keyEnv === undefined)
+    throw new UsageError(['--key-env is missing. Give the name of the environment variable with the key.'])
+  if (key === '')
+    throw new UsageError([`--key-env: the environment has no variable ${keyEnv}. Set it to the key.`])
+  return { origin, path: pathname.replace(/\/+$/, ''), key, env }
+}
+
+/** Begins a request to the service, through the proxy of the environment. Redirects are not followed. */
+export function requestTo(
+  { origin, path, env }: LiveService,
+  target: string,
+  options: RequestOptions,
+): ClientRequest {
+  const url = new URL(origin + path + target)
+  if (url.protocol !== 'https:') return plainRequest(url, options)
+  const proxy = env.HTTPS_PROXY || env.https_proxy
+  const excepted = (env.NO_PROXY || env.no_proxy || '')
+    .split(',')
+    .map((each) => each.trim().replace(/^\*?\./, ''))
+  const isDirect = excepted.some(
+    (each) => each === '*' || each === url.hostname || (each && url.hostname.endsWith(`.${each}`)),
+  )
+  return tlsRequest(url, {
+    ...options,
+    agent: new Agent(),
+    ...(proxy && !isDirect && { agent: new TunnelAgent(new URL(proxy)) }),
+  })
+}
+
+/** Connects to a TLS server through a proxy. */
+class TunnelAgent extends Agent {
+  readonly #proxy: URL
+
+  constructor(proxy: URL) {
+    super()
+    this.#proxy = proxy
+  }
+
+  override createConnection(
+    options: RequestOptions,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): undefined {
+    const { hostname, port, protocol, username, password } = this.#proxy
+    const path = `${options.host}:${options.port}`
+    const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString(
+      'base64',
+    )
+    const headers = { host: path, ...(username && { 'proxy-authorization': `Basic ${login}` }) }
+    const fail = (error: Error) => callback?.(error, undefined as unknown as Duplex)
+    const send = protocol === 'https:' ? tlsRequest : plainRequest
+    send({
+      hostname,
+      port: port || (protocol === 'https:' ? 443 : 80),
+      method: 'CONNECT',
+      path,
+      headers,
+      agent: false,
+    })
+      .once('connect', ({ statusCode }, socket) => {
+        if (statusCode !== 200) fail(new Error(`the proxy ${hostname} answered ${statusCode}`))
+        else callback?.(null, connect({ socket, servername: options.host ?? '' }))
+      })
+      .once('error', fail)
+      .end()
+  }
+}
+
+type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer
+
+// Node has zstd since version 22.15.
+const DECODERS: Readonly<Record<string, Decode | undefined>> = {
+  gzip: zlib.gunzipSync,
+  br: zlib.brotliDecompressSync,
+  deflate: zlib.inflateSync,
+  zstd: (zlib as unknown as { zstdDecompressSync?: Decode }).zstdDecompressSync,
+  identity: (bytes) => bytes,
+}
+
+/** The text of a body, as a HAR file has it; without one when it cannot be decoded, or is longer than {@link MAX_KEPT}. */
+export function harContent(
+  bytes: Buffer | undefined,
+  encoding = 'identity',
+  mimeType = '',
+): HarEntry['response']['content'] {
+  try {
+    let plain = bytes
+    for (const each of encoding.split(',').reverse()) {
+      const decode = DECODERS[each.trim().toLowerCase()]
+      plain = plain?.length === 0 ? plain : plain && decode?.(plain, { maxOutputLength: MAX_KEPT })
+    }
+    return plain === undefined
+      ? { size: -1, mimeType }
+      : { size: plain.length, mimeType, text: plain.toString() }
+  } catch {
+    return { size: -1, mimeType }
+  }
+}
