@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 695,
   terminal: 2_126,
   testing: 1_118,
-  tools: 5_143,
+  tools: 5_144,
   'tools/certify': 1_331,
 }
 

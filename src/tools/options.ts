@@ -115,6 +115,7 @@ export const DRIFT_OPTIONS = {
       shown: 'all',
     }),
     default: BLAMES as readonly (typeof BLAMES)[number][],
+    variable: 'drift-fail-on',
   },
   junit: SHARED.junit,
   markdown: toggle('print the report as Markdown, for an issue'),

@@ -69,7 +69,7 @@ export function readRecording(file: string, wanted: string | undefined) {
   recorded.sort((a, b) => start(a) - start(b) || a.exchange.entry - b.exchange.entry)
   const inTime = entries
     .filter((each) => each !== undefined)
-    .sort((a, b) => (a.startedDateTime < b.startedDateTime ? -1 : 1))
+    .sort((a, b) => (Date.parse(a.startedDateTime) || 0) - (Date.parse(b.startedDateTime) || 0))
   return { file, base, recorded, unrouted, leftOut, entries: inTime }
 }
 
