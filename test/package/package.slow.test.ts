@@ -14,7 +14,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Maximum bytes of the package: ten percent above the size at the time of writing. */
-const BOUNDS = { tarball: 2_470_000, unpacked: 10_500_000 }
+const BOUNDS = { tarball: 2_790_000, unpacked: 11_750_000 }
 
 let packed: Packed
 
