@@ -181,8 +181,8 @@ const LINES: Readonly<Record<string, number>> = {
   cli: 3_361,
   client: 2_008,
   core: 20_313,
-  dashboard: 9_304,
-  emulator: 1_817,
+  dashboard: 9_302,
+  emulator: 1_832,
   endpoints: 1_436,
   'json-schema': 3_243,
   server: 697,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 695,
   terminal: 2_126,
   testing: 1_118,
-  tools: 5_144,
+  tools: 5_163,
   'tools/certify': 1_331,
 }
 

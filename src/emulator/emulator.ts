@@ -36,10 +36,11 @@ import {
 } from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
+import { lockData, savedSandboxes } from './data-folder.ts'
 import { openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
+import { WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 import { serviceFor } from './service.ts'
 

@@ -1,17 +1,14 @@
-import { existsSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
 import { areUnchanged, type FixturesRead, readAgain, readFixtures } from '../adapters/fixtures.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import {
   guardedFiles,
-  Lock,
+  type Lock,
   nodeFiles,
   type OnNotice,
   onDisk,
   Persistence,
   readWakeTime,
   SnapshotFiles,
-  savedSandboxNames,
 } from '../adapters/storage/index.ts'
 import type { WebhookSenders } from '../adapters/webhooks/senders.ts'
 import { isStorageFailure, Refusal, refuse } from '../core/errors.ts'
@@ -34,6 +31,7 @@ import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
 import { runDueEvents, setClock } from '../core/time/run-events.ts'
 import { LATENCY, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
+import { noticesTo, snapshotFolderOf, stateFileOf } from './data-folder.ts'
 import { keepAwake } from './keep-awake.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 
@@ -248,7 +246,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       if (lock?.lost === undefined) report(notice)
     }
     const context = { service: this.#service, strict: this.#strict }
-    const directory = join(dataFolderOf(this.#options), SNAPSHOTS, name)
+    const directory = snapshotFolderOf(this.#options, name)
     return {
       persistence: new Persistence({
         file: this.#fileOf(name),
@@ -263,8 +261,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   #fileOf(name: string): string {
-    const data = dataFolderOf(this.#options)
-    return join(name === DEFAULT_SANDBOX ? data : join(data, OTHERS), `${name}.json`)
+    return stateFileOf(this.#options, name)
   }
 
   async #build(origin: Origin, read?: Fixtures): Promise<BuiltState> {
@@ -340,39 +337,12 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 }
 
-/** Acquires the lock of the data folder; undefined when nothing is written. May wait for the lock, and logs that. */
-export async function lockData(options: InternalOptions): Promise<Lock | undefined> {
-  if (options.ephemeral === true) return undefined
-  const data = dataFolderOf(options)
-  try {
-    // The usual folder stands in a project of the user. Git ignores it: the state is that of one machine, and holds keys.
-    const isNew = basename(resolve(data)) === startOptions.data.default && !existsSync(data)
-    const lock = await Lock.take(data, noticesTo(options))
-    if (isNew) writeFileSync(join(data, '.gitignore'), '*\n', { mode: 0o600 })
-    return lock
-  } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error
-    const user = process.getuid === undefined ? '' : ` (user id ${process.getuid()})`
-    const message = `The data folder ${resolve(data)} cannot be written by this process${user}: ${error.message}. Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
-    throw Object.assign(new Error(message, { cause: error }), { syscall: error.syscall })
-  }
-}
-
-function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {
-  return ({ level, message, ...fields }) => logger[level](message, fields)
-}
-
 function refuseSaved(name: string, problem: string): never {
   return refuse('storage_unavailable', {
     detail: `The sandbox "${name}" cannot be opened: ${problem.replace(/\.$/, '')}.`,
     mitigation:
       'Repair the file or move it away; the next request for the sandbox tries again. The other sandboxes still work.',
   })
-}
-
-/** The names of the saved sandboxes, without the default one. */
-export function savedSandboxes(options: InternalOptions): string[] {
-  return options.ephemeral === true ? [] : savedSandboxNames(nodeFiles, join(dataFolderOf(options), OTHERS))
 }
 
 interface OnDisk {
@@ -392,13 +362,3 @@ function removeQuietly(disk: OnDisk): void {
     remove(disk)
   } catch {}
 }
-
-function dataFolderOf({ data = startOptions.data.default }: InternalOptions): string {
-  return data
-}
-
-/** The folder of all sandboxes but the default one: their names must not clash with other files. */
-const OTHERS = 'sandboxes'
-
-/** The folder of snapshots, with a folder for each sandbox that has some. */
-const SNAPSHOTS = 'snapshots'

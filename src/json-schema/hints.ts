@@ -99,7 +99,7 @@ export const PARTS = ['Mounting bracket', 'Base plate', 'Drive shaft', 'Cover pl
 const REMARKS =
   'All pages are signed and complete.|The amounts agree with the order.|Two pages are hard to read.|No action is needed.'
 const PRODUCTS =
-  'Desk lamp|Office chair|Copy paper|Printer toner|Safety gloves|Coffee beans|Power cable|Cordless drill|Notebook|Extension lead'
+  'Table lamp|Office chair|Copy paper|Printer toner|Safety gloves|Coffee beans|Power cable|Cordless drill|Notebook|Extension lead'
 const SUBJECTS =
   'Annual maintenance|Office renovation|Delivery schedule|Change of address|Warehouse extension|Request for an offer|Site meeting'
 

@@ -212,17 +212,28 @@ test('failures of the service and its rate limit are no evidence', async () => {
   expect(live.notes).toContain('1 not compared: refused by a rate limit (429), which ended the run')
 })
 
-test('a 429 is sent again after Retry-After, twice at most', async () => {
-  let left = 2
-  const { against: url, requests } = await changedService(/data-views/, (answer) => {
-    if (left-- <= 0) return
-    answer.status = 429
-    answer.headers['retry-after'] = '0'
-  })
-  const { texts, code } = await against(url, [], reads())
-  expect([texts, code]).toEqual([[], 0])
-  expect(requests.slice(0, 8).filter((each, n) => requests.indexOf(each) < n)).toHaveLength(2)
-})
+test.for([
+  ['0', 2, 2, 0],
+  ['0', 3, 2, 1],
+  // A date of the past: at once.
+  ['Sun, 01 Mar 2020 09:00:00 GMT', 1, 1, 0],
+  ['Sun, 01 Mar 2020 09:00:00 GMT', 3, 2, 1],
+] as const)(
+  'a 429 with Retry-After %s, %i times, is sent again %i times, and %i requests stay refused',
+  async ([wait, refusals, again, refused]) => {
+    let left: number = refusals
+    const { against: url, requests } = await changedService(/data-views/, (answer) => {
+      if (left-- <= 0) return
+      answer.status = 429
+      answer.headers['retry-after'] = wait
+    })
+    const { texts, code, live } = await against(url, [], reads())
+    expect([texts, code]).toEqual([[], 0])
+    expect(requests.filter((each, n) => requests.indexOf(each) < n)).toHaveLength(again)
+    const notes = live.notes.filter((each: string) => each.endsWith('refused by a rate limit (429)'))
+    expect(notes).toEqual(refused === 0 ? [] : ['1 not compared: refused by a rate limit (429)'])
+  },
+)
 
 test('--budget bounds the requests, and a sanitised query is not sent', async () => {
   const { against: url, requests } = await changedService(NONE, () => {})

@@ -24,7 +24,7 @@ export const harOf = (entries: readonly unknown[], version = '1.2') =>
     log: { version, creator: { name: 'test', version: '1' }, pages: [{ id: 'page_1', title: 'A' }], entries },
   })
 
-/** A response, as whoever sent the request received it. */
+/** A response, as the sender of the request received it. */
 interface Answer {
   readonly status: number
   readonly headers: [string, string][]

@@ -102,12 +102,10 @@ const like = (text: string | null | undefined, value: string) => {
 
 const FILTERS: Readonly<Record<string, (row: LogRow, value: string) => boolean>> = {
   at: ({ at }, value) => at.startsWith(value.toUpperCase()),
-  status: ({ status, end }, value) =>
-    value === 'cut'
-      ? status === 0 || end !== null
-      : /^\dxx$/i.test(value)
-        ? Math.floor(status / 100) === Number(value[0])
-        : String(status) === value,
+  status: ({ status, end }, value) => {
+    if (value === 'cut') return status === 0 || end !== null
+    return /^\dxx$/i.test(value) ? String(status)[0] === value[0] : String(status) === value
+  },
   method: ({ method }, value) => method.toLowerCase() === value.toLowerCase(),
   path: ({ path }, value) => like(path, value),
   operation: ({ operation }, value) => like(operation, value),

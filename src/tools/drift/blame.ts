@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { type AnySetting, Settings } from '../../core/assumptions.ts'
 import { isObject, type Json, type JsonObject, same, valueAt } from '../../core/json.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
-import { contradictionsOf, contradictionText, documentIssues, isPlain, shownValue } from './checks.ts'
+import {
+  contradictionsOf,
+  contradictionText,
+  documentIssues,
+  isPlain,
+  ofAnyItem,
+  shownValue,
+} from './checks.ts'
 import type { HarExchange, Place } from './har.ts'
 import { type HarRecording, startOf } from './recording.ts'
 import { type EmulatedAnswer, repeatRecording, type SendRequest } from './replay.ts'
@@ -42,7 +49,7 @@ export function causeOf({ blame, request, detail, setting }: DriftDifference): s
   if (setting !== undefined) return `open ${setting.key}`
   // Settings, headers and error bodies are those of all operations, and a difference may be about any item of a list.
   const owner = /^(?:status|setting|header|error body) /.test(detail) ? '' : request
-  return `${blame} ${owner} ${detail.replaceAll(/(\/|entry )\d+/g, '$1*')}`
+  return `${blame} ${owner} ${ofAnyItem(detail)}`
 }
 
 /** The most runs in which values of settings are tried. */
@@ -235,7 +242,7 @@ function* differencesOf(
 }
 
 /** The part of a text that names the place. */
-const placeOf = (detail: string) => detail.replace(/:.*/s, '').replaceAll(/\/\d+/g, '/*')
+const placeOf = (detail: string) => ofAnyItem(detail.replace(/:.*/s, ''))
 
 function unlikeBodies(theirs: Json | undefined, { received: ours, status }: HarExchange): string[] {
   if (theirs === undefined || ours === undefined) return []

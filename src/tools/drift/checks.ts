@@ -81,6 +81,9 @@ export function agrees(actual: unknown, shown: Json): boolean {
   return Object.entries(shown).every(([key, one]) => same(actual[key], one))
 }
 
+/** A text about any item of a list, and about any entry. */
+export const ofAnyItem = (detail: string): string => detail.replaceAll(/(\/|entry )\d+/g, '$1*')
+
 /** A value of a setting, unless it may be a key or a token: these have long words or many digits. */
 export function shownValue(value: Json): string {
   return isPlain(value) ? JSON.stringify(value) : 'another value'

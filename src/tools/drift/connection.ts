@@ -1,4 +1,9 @@
-import { type ClientRequest, request as plainRequest, type RequestOptions } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as PlainAgent,
+  request as plainRequest,
+  type RequestOptions,
+} from 'node:http'
 import { Agent, request as tlsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
@@ -39,7 +44,8 @@ export function requestTo(
   options: RequestOptions,
 ): ClientRequest {
   const url = new URL(origin + path + target)
-  if (url.protocol !== 'https:') return plainRequest(url, options)
+  // From Node 24 on, the usual agent may take the proxy of the environment, which cannot reach this machine.
+  if (url.protocol !== 'https:') return plainRequest(url, { ...options, agent: new PlainAgent() })
   const proxy = env.HTTPS_PROXY || env.https_proxy
   const excepted = (env.NO_PROXY || env.no_proxy || '')
     .split(',')
@@ -49,8 +55,7 @@ export function requestTo(
   )
   return tlsRequest(url, {
     ...options,
-    agent: new Agent(),
-    ...(proxy && !isDirect && { agent: new TunnelAgent(new URL(proxy)) }),
+    agent: proxy && !isDirect ? new TunnelAgent(new URL(proxy)) : new Agent(),
   })
 }
 

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Settings } from '../../core/assumptions.ts'
+import { readRetryAfter } from '../../core/conduct/observed.ts'
 import { elapsedTime, hostTime } from '../../core/time/clock.ts'
 import { MINUTE, SECOND } from '../../core/time/instant.ts'
-import { later } from '../../core/time/realtime.ts'
+import { type Cancel, later } from '../../core/time/realtime.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
 import type { DriftDifference } from './blame.ts'
-import { documentIssues } from './checks.ts'
+import { documentIssues, ofAnyItem } from './checks.ts'
 import { harContent, type LiveService, requestTo } from './connection.ts'
 import { byName, exchangeOf, type HarExchange } from './har.ts'
 import { Ids } from './ids.ts'
@@ -106,9 +107,10 @@ function* changesIn(pairs: readonly Answered[], settings: Settings): Iterable<Om
   const places = unlikeIn(shapeOf(bodies(0)), shapeOf(bodies(1)))
   for (const { at, kind, detail } of places)
     if (!detail.includes(' word ') || kind !== 'changed') yield of(`body ${at}: ${detail}`, kind)
-  const masked = (detail: string) => detail.replaceAll(/\/\d+/g, '/*')
-  const before = new Set(pairs.flatMap(([recorded]) => documentIssues(recorded, settings, true).map(masked)))
-  const now = new Set(pairs.flatMap(([, live]) => documentIssues(live, settings, false).map(masked)))
+  const before = new Set(
+    pairs.flatMap(([recorded]) => documentIssues(recorded, settings, true).map(ofAnyItem)),
+  )
+  const now = new Set(pairs.flatMap(([, live]) => documentIssues(live, settings, false).map(ofAnyItem)))
   for (const detail of now)
     if (!before.has(detail) && !places.some(({ at }) => detail.includes(` ${at}:`)))
       yield of(detail, 'changed')
@@ -154,8 +156,8 @@ class LiveClient {
         ids.bind(exchange.received, answer.received)
         return answer.missing === 'body left out, or only in part' ? 'a body that cannot be decoded' : answer
       }
-      const wait = Number(byName(pairs)['retry-after'] ?? 1) * SECOND
-      if (!(wait <= MAX_WAIT) || elapsedTime() + wait > this.#end) {
+      const { due: wait = SECOND } = readRetryAfter(byName(pairs)['retry-after'] ?? '', hostTime())
+      if (wait > MAX_WAIT || elapsedTime() + wait > this.#end) {
         this.#isOver = true
         return 'refused by a rate limit (429), which ended the run'
       }
@@ -167,6 +169,7 @@ class LiveClient {
   async #ask(method: string, target: string, body: string | undefined, key: string | undefined) {
     this.sent += 1
     const { origin, key: token } = this.#service
+    let cancel: Cancel | undefined
     try {
       const request = requestTo(this.#service, target, {
         method,
@@ -180,12 +183,11 @@ class LiveClient {
           ...(key !== undefined && { 'idempotency-key': `${key}-${hostTime()}` }),
         },
       })
-      const cancel = later(MAX_WAIT, () => void request.destroy(new Error('no answer in 60 s')))
+      cancel = later(MAX_WAIT, () => void request.destroy(new Error('no answer in 60 s')))
       request.end(body)
       const [response] = (await once(request, 'response')) as [IncomingMessage]
       const chunks: Buffer[] = []
       for await (const chunk of response) chunks.push(chunk)
-      cancel()
       const { headers } = response
       return {
         response,
@@ -195,6 +197,8 @@ class LiveClient {
       throw new CommandFailed(
         `${origin} cannot be reached (${codeOf(error)}). Check --against and the network.`,
       )
+    } finally {
+      cancel?.()
     }
   }
 }
