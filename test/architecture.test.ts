@@ -180,7 +180,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
   cli: 3_361,
   client: 2_008,
-  core: 20_313,
+  core: 20_344,
   dashboard: 9_302,
   emulator: 1_832,
   endpoints: 1_436,
@@ -188,11 +188,11 @@ const LINES: Readonly<Record<string, number>> = {
   server: 697,
   'server/control': 5_308,
   'server/http': 4_284,
-  service: 9_232,
+  service: 9_234,
   src: 695,
   terminal: 2_126,
   testing: 1_118,
-  tools: 5_163,
+  tools: 5_195,
   'tools/certify': 1_331,
 }
 

@@ -9,7 +9,7 @@ const lint = (folder: string, glob: string) =>
 
 test('actionlint finds no problem in the workflows of the repository and in those that init writes', async () => {
   const { code, out, err } = await lint('.', '{.github,src/cli/init/templates/*/.github}/workflows/*.yml')
-  expect(out + err).toContain('Checking 5 workflow file(s)')
+  expect(out + err).toContain('Checking 6 workflow file(s)')
   expect(code, out + err).toBe(0)
 })
 

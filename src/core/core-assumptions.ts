@@ -120,13 +120,25 @@ function success(word: string, what: string) {
     key: `success.${word}`,
     item: 'U026',
     description: `Sets the status of successful ${what} that the specification does not show.`,
-    schema: () =>
-      intBetween(200, 299).refine((status) => status !== 204 && status !== 205, {
-        error: 'must be a status whose response has a body: 200 to 299 without 204 and 205',
-      }),
+    schema: statusWithBody,
     default: 200,
   })
 }
+
+function statusWithBody() {
+  return intBetween(200, 299).refine((status) => status !== 204 && status !== 205, {
+    error: 'must be a status whose response has a body: 200 to 299 without 204 and 205',
+  })
+}
+
+export const successOverrides = setting<Readonly<Record<string, number>>>({
+  key: 'success.overrides',
+  item: 'U026',
+  description:
+    'Sets the success status of single operations, where the specification does not show it: {"operation": status}.',
+  schema: () => z.record(z.string(), statusWithBody()),
+  default: {},
+})
 
 /** Whether a field must be given, where the specification shows no required flag (U015). */
 export function requiredFlag(operation: string, member: string, value: boolean) {

@@ -114,7 +114,7 @@ export class ObjectMaker implements Maker {
   /** Replaces values that do not agree with others, if the new ones satisfy the schema. */
   private agree(chosen: Map<string, Json>, draw: Draw): void {
     this.words ??= knownWords(this.names)
-    if (this.words.length === 0) return
+    if (this.words.length === 0 || chosen.has('')) return // '' stands for a name that is absent
     for (const change of agreeing(this.words, chosen, draw)) {
       const found = change.map(([name, values]) =>
         values.find((value) => chosen.has(name) && this.fits(name, value)),

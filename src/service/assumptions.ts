@@ -11,6 +11,7 @@ import {
   limitsEnforced,
   pathKey,
   policySyntax,
+  successOverrides,
   successStatus,
   unknownFields,
 } from '../core/core-assumptions.ts'
@@ -273,6 +274,7 @@ export const generalAssumptions: Assumptions = {
   settings: [
     ...Object.values(statusSettings),
     ...new Set(Object.values(successStatus)),
+    successOverrides,
     unknownFields,
     bodyLimit,
     emptyPatch,

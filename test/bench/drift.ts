@@ -39,7 +39,11 @@ async function recording(): Promise<unknown> {
     await sandbox.clock.advance('10s')
     await sandbox.fetch(`/batch-predictions/${id}`)
   }
-  for (const path of [`/batch-predictions/${id}/results`, '/agents', '/data-views?offset=1'])
+  for (const path of [
+    `/batch-predictions/${id}/results`,
+    '/organization/mcp-servers',
+    '/data-views?offset=1',
+  ])
     await sandbox.fetch(path)
   return (await fetch(`${emulator.url}/__emulator/requests/har`)).json()
 }

@@ -2,98 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
 import { entriesOf, type Har, type HarChange, harChanges } from './har-changes.ts'
-import { driftOf, expectNone, findingTexts, recorded, type Wrap, withBug } from './recorded.ts'
+import { driftOf, expectNone, findingTexts, recorded } from './recorded.ts'
 
 type Fields = Record<string, unknown>
-
-/** A bug in the answers to an operation: fields that are set, and removed where they are undefined. */
-const fields = (method: string, path: RegExp, set: (body: Fields) => Fields): Wrap =>
-  withBug(method, path, (answer) => {
-    if (answer.status < 300) answer.body = { ...(answer.body as Fields), ...set(answer.body as Fields) }
-  })
-
-const header = (method: string, path: RegExp, change: (headers: Headers) => void): Wrap =>
-  withBug(method, path, ({ headers }) => change(headers))
-
-/** Ten bugs of the emulator, each with the only finding that it must lead to. */
-const bugs: readonly (readonly [name: string, bug: Wrap, finding: string])[] = [
-  [
-    'a field is missing',
-    fields('POST', /\/promote/, () => ({ name: undefined })),
-    'POST /skills/{skill_id}/promote: body /name: is required',
-  ],
-  [
-    'a field has another type',
-    fields('PATCH', /\/teamspaces\//, () => ({ name: 7 })),
-    'PATCH /organization/teamspaces/{teamspace_id}: body /name: must be of the type string, not number',
-  ],
-  [
-    'a field is new',
-    fields('POST', /\/connections/, () => ({ extra: 1 })),
-    'POST /connections: body /extra: is not a known field',
-  ],
-  [
-    'an unknown word',
-    fields('POST', /\/organization\/teamspaces$/, () => ({ access: 'hidden' })),
-    'POST /organization/teamspaces: body /access: must be one of "open", "closed"',
-  ],
-  [
-    'a timestamp without a zone',
-    fields('POST', /\/promote/, () => ({ promoted_at: '2026-01-01T00:00:00' })),
-    'POST /skills/{skill_id}/promote: body /promoted_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
-  ],
-  [
-    'a status that the document does not have',
-    withBug('DELETE', /\/users\//, (answer) => {
-      answer.status = 202
-      answer.body = ''
-    }),
-    'DELETE /organization/teamspaces/{teamspace_id}/users/{user_id}: status success.delete: 202 instead of 204',
-  ],
-  [
-    'a refusal of a request that the service accepts',
-    withBug('POST', /\/connections/, (answer) => {
-      answer.status = 400
-      answer.body = {
-        ...{ status_code: 400, statusCode: 400, error: 'validation_failed', message: 'No.' },
-        ...{ retryable: false, details: {} },
-      }
-    }),
-    'POST /connections: status: 400 instead of 200',
-  ],
-  [
-    'a missing header of the rate limit',
-    header('GET', /\/data-views/, (headers) => headers.delete('x-ratelimit-reset')),
-    'GET /data-views: header X-RateLimit-Reset: is missing',
-  ],
-  [
-    'another content type',
-    header('GET', /\/mcp-servers/, (headers) => headers.set('content-type', 'text/plain')),
-    'GET /organization/mcp-servers: header Content-Type: is not application/json',
-  ],
-  [
-    'an illegal transition',
-    fields('POST', /\/cancel/, () => ({ status: 'validating' })),
-    'POST /batch-predictions/{batch_prediction_id}/cancel: transition: validating after cancel, instead of cancelling',
-  ],
-]
-
-test('there are ten bugs of the emulator', () => expect(bugs).toHaveLength(10))
-
-test.each(bugs)('%s in the emulator is the fault of the emulator', async (_, bug, finding) => {
-  expect(findingTexts(await driftOf(await recorded(), { send: bug }))).toEqual([`emulator ${finding}`])
-})
-
-test('the same differences in the recording are the fault of the contract: ten of them', async () => {
-  const changes = harChanges.filter(({ settings }) => settings === undefined).slice(0, 10)
-  expect(changes).toHaveLength(10)
-  for (const { change, differences } of changes) {
-    const har = await recorded()
-    change(har)
-    const { findings } = await driftOf(har)
-    expect(findings.map(({ blame }) => blame)).toEqual(differences.map(() => 'contract'))
-  }
-})
 
 /** What no exchange shows by itself: only another value of the setting makes the answers alike. */
 const searched: readonly (readonly [setting: string, value: unknown, (har: Har) => void])[] = [

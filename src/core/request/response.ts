@@ -1,3 +1,4 @@
+import { successOverrides } from '../core-assumptions.ts'
 import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
@@ -76,10 +77,12 @@ export function contentOf(exchange: Exchange): Content {
 
 /** The status of a success. */
 export function statusOf(exchange: Exchange): number {
-  const { success } = exchange.call.operation
-  const status = exchange.reply?.status
-  if (status !== undefined) return status
-  return typeof success === 'number' ? success : exchange.assume(success)
+  const { call, settings, reply } = exchange
+  const { name, success } = call.operation
+  if (reply?.status !== undefined) return reply.status
+  if (typeof success === 'number') return success
+  const own = settings.isChosen ? settings.get(successOverrides)[name] : undefined
+  return own ?? exchange.assume(success)
 }
 
 function succeed(exchange: Exchange): Content {

@@ -1,5 +1,5 @@
 import { Settings } from '../assumptions.ts'
-import { limitOverrides } from '../core-assumptions.ts'
+import { limitOverrides, successOverrides } from '../core-assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { type Issue, type JsonObject, pointer } from '../json.ts'
 import { operationName } from '../log/request-criteria.ts'
@@ -42,9 +42,12 @@ export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject
   return values
 }
 
-// A limit for an operation that is gone stays, so only the others are checked.
+// What is set for an operation that is gone stays, so only the others are checked.
 function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
-  const known = new Set(settings.get(limitOverrides).map(({ operation }) => operation))
+  const known = new Set([
+    ...settings.get(limitOverrides).map(({ operation }) => operation),
+    ...Object.keys(settings.get(successOverrides)),
+  ])
   const check = (name: string, ...place: readonly PropertyKey[]): Issue[] => {
     const { error } = known.has(name) || isKind(name) ? {} : operationName(service).safeParse(name)
     return error === undefined ? [] : [...zodIssues(error, pointer(...place))]
@@ -55,6 +58,13 @@ function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
     ...own
       .get(limitOverrides)
       .flatMap((each, n) => check(each.operation, limitOverrides.key, n, 'operation')),
+    ...Object.keys(own.get(successOverrides)).flatMap((name) => {
+      const isFixed = typeof service.operations.get(name)?.success === 'number'
+      const detail = 'Its success status is declared with the operation, so no setting changes it.'
+      return isFixed
+        ? [{ pointer: pointer(successOverrides.key, name), detail }]
+        : check(name, successOverrides.key, name)
+    }),
     ...later.flatMap(([list, names]) => names.flatMap((name, n) => check(name, tomorrow.key, list, n))),
   ]
 }

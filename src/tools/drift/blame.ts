@@ -27,6 +27,7 @@ export interface DriftDifference {
   readonly entry: number
   readonly request: string
   readonly detail: string
+  /** `mixed`: an open question about which other exchanges show another value. */
   readonly kind?: string
   /** Of an open question: its setting with the value of the service. */
   readonly setting?: AnySetting
@@ -37,6 +38,8 @@ export interface DriftDifference {
 interface Outcome {
   readonly differences: readonly DriftDifference[]
   readonly answers: ReadonlyMap<HarRecording, readonly EmulatedAnswer[]>
+  /** Settings with the names that the service has for clouds and providers. */
+  readonly names: JsonObject
 }
 
 /** The result of repeating recordings: every difference, and the settings with which the open ones disappear. */
@@ -45,8 +48,8 @@ export interface Judged extends Outcome {
 }
 
 /** Differences with one cause. */
-export function causeOf({ blame, request, detail, setting }: DriftDifference): string {
-  if (setting !== undefined) return `open ${setting.key}`
+export function causeOf({ blame, request, detail, setting, kind }: DriftDifference): string {
+  if (setting !== undefined) return `open ${setting.key} ${kind}`
   // Settings, headers and error bodies are those of all operations, and a difference may be about any item of a list.
   const owner = /^(?:status|setting|header|error body) /.test(detail) ? '' : request
   return `${blame} ${owner} ${ofAnyItem(detail)}`
@@ -63,8 +66,18 @@ export async function judge(
   send?: SendRequest,
 ): Promise<Judged> {
   const run = (patch: JsonObject) =>
-    outcomeOf(recordings, new Settings({ ...given.overrides, ...patch }, given.strict), emulator, send)
+    outcomeOf(
+      recordings,
+      suggested,
+      new Settings({ ...given.overrides, ...patch }, given.strict),
+      emulator,
+      send,
+    )
   const { assumptions } = emulator.sandbox.service
+  const shown = new ShownSettings({ service: emulator.sandbox.service, settings: given })
+  for (const { recorded } of recordings)
+    for (const { exchange, isCompared } of recorded) if (isCompared) shown.add(exchange)
+  const suggested = { ...given.overrides, ...shown.chosen } as JsonObject
   const first = await run({})
   let [latest, trials, open]: [Outcome, number, DriftDifference[]] = [first, 0, []]
   const attempt = async (patch: JsonObject) => {
@@ -82,13 +95,17 @@ export async function judge(
     const setting = assumptions.settings.get(key) as AnySetting
     for (const { kind: _, ...each } of gone) open.push({ setting, value, ...each, blame: 'open' })
   }
-  let patch = shownSettings(recordings, given, emulator)
+  const names = Object.entries(first.names).filter(([key, value]) => {
+    const setting = assumptions.settings.get(key) as AnySetting
+    return isPlain(value ?? null) && !same(given.get(setting) as Json, value ?? null)
+  })
+  let patch = { ...Object.fromEntries(names), ...shown.chosen } as JsonObject
   const together = Object.keys(patch).length === 0 ? undefined : await attempt(patch)
   if (together === undefined) patch = {}
   else {
     open = together.gone.filter(({ setting }) => setting !== undefined)
     let others = together.gone.filter(({ setting }) => setting === undefined)
-    for (const [key, value] of Object.entries(patch)) {
+    for (const [key, value] of names) {
       const alone = others.length === 0 ? undefined : await attempt({ [key]: value as Json })
       const causes = new Set(alone?.gone.map(causeOf))
       openAs(
@@ -98,9 +115,12 @@ export async function judge(
       )
       others = others.filter((each) => !causes.has(causeOf(each)))
     }
-    // What only several settings together explain goes to one that the same exchange shows.
+    // The others go to a setting that the same exchange shows, or another one of its operation.
     for (const each of others) {
-      const beside = open.find(({ file, entry }) => file === each.file && entry === each.entry) ?? open[0]
+      const beside =
+        open.find(({ file, entry }) => file === each.file && entry === each.entry) ??
+        open.find(({ request }) => request === each.request) ??
+        open[0]
       if (beside?.setting) openAs(beside.setting.key, beside.value ?? null, [each])
     }
     latest = together.next
@@ -113,34 +133,18 @@ export async function judge(
     patch = { ...patch, [key]: value }
     latest = tried.next
   }
-  return { differences: [...latest.differences, ...open], answers: latest.answers, patch }
+  const isMixed = ({ setting }: DriftDifference) =>
+    setting !== undefined && (shown.tally.get(setting)?.length ?? 0) > 1
+  const left = latest.differences.map((each) => (isMixed(each) ? { ...each, kind: 'mixed' } : each))
+  return { ...latest, differences: [...left, ...open], patch }
 }
 
 const missingIn = ({ answers }: Outcome) =>
   [...answers.values()].flat().filter((answer) => typeof answer === 'string').length
 
-// Which records a list has follows from requests of others, too.
+// Which records a list has follows from requests of others, too, and a recording may have only the first pages.
 const isUndecided = ({ blame, kind, detail }: DriftDifference) =>
-  kind === 'refusal' || (blame === 'value' && !detail.endsWith('has other items'))
-
-/** The settings that the recordings show with other values than those in force. */
-function shownSettings(
-  recordings: readonly HarRecording[],
-  settings: Settings,
-  { sandbox }: RunningEmulator,
-) {
-  const shown = new ShownSettings({ service: sandbox.service, settings })
-  for (const { recorded } of recordings)
-    for (const { exchange, isCompared } of recorded) if (isCompared) shown.add(exchange)
-  const names = recordings.map((each) => startOf(each, settings, sandbox.service).names)
-  const others = Object.entries(Object.assign({}, ...names) as JsonObject).filter(([key, value]) => {
-    const setting = sandbox.service.assumptions.settings.get(key)
-    return (
-      setting !== undefined && isPlain(value ?? null) && !same(settings.get(setting) as Json, value ?? null)
-    )
-  })
-  return { ...Object.fromEntries(others), ...shown.chosen } as JsonObject
-}
+  kind === 'refusal' || (blame === 'value' && !/ has other items$|^body \/has_more: is false/.test(detail))
 
 /** Other values of the settings that undecided answers rely on, where there are only a few. */
 function* candidatesOf({ differences, answers }: Outcome, given: Settings, { sandbox }: RunningEmulator) {
@@ -169,20 +173,25 @@ function valuesOf(schema: z.ZodType): Json[] {
   return []
 }
 
+/** @param suggested the settings that the recordings show */
 async function outcomeOf(
   recordings: readonly HarRecording[],
+  suggested: JsonObject,
   settings: Settings,
   emulator: RunningEmulator,
   send?: SendRequest,
 ): Promise<Outcome> {
   const answers = new Map<HarRecording, readonly EmulatedAnswer[]>()
   const differences: DriftDifference[] = []
+  const names: JsonObject = {}
   for (const recording of recordings) {
-    const list = await repeatRecording(recording, settings, emulator, send)
+    const start = startOf(recording, suggested, settings, emulator.sandbox.service)
+    Object.assign(names, start.names)
+    const list = await repeatRecording(recording, start.fixtures, settings, emulator, send)
     answers.set(recording, list)
     for (const each of differencesOf(recording, list, settings, emulator)) differences.push(each)
   }
-  return { differences, answers }
+  return { differences, answers, names }
 }
 
 function* differencesOf(

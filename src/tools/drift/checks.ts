@@ -5,6 +5,7 @@ import {
   memoizeBySettings,
   type Settings,
 } from '../../core/assumptions.ts'
+import { successOverrides } from '../../core/core-assumptions.ts'
 import { type ErrorCode, errorKindOf } from '../../core/error-kinds.ts'
 import { type ErrorFormat, errorCodes, errorFacts, Refusal, shownCode } from '../../core/errors.ts'
 import { type Issue, isObject, type Json, keysOf, pointer, same, valueAt } from '../../core/json.ts'
@@ -62,7 +63,11 @@ export function shownBy(
     if (agrees(settings.get(setting), value) || setting.schema().safeParse(value).success)
       shown.set(setting, value)
   }
-  if (status < 300 && typeof declared.success === 'object') shown.set(declared.success, status)
+  if (status < 300 && typeof declared.success === 'object') {
+    const { name, success } = declared
+    if (Object.hasOwn(settings.get(successOverrides), name)) shown.set(successOverrides, { [name]: status })
+    else shown.set(success, status)
+  }
   const code = codeOf(exchange, settings)
   if (code === undefined) return shown
   const kind = errorKindOf(code)

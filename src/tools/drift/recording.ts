@@ -87,12 +87,17 @@ export const credentialOf = ({ request }: HarEntry) => byName(request.headers).a
 export const credentialsOf = ({ entries }: HarRecording) => [...new Set(entries.map(credentialOf))]
 
 /** Fixtures with the records as they were before the recording, and the names that the service has for clouds and providers. */
-export function startOf(recording: HarRecording, settings: Settings, service: Service) {
+export function startOf(
+  recording: HarRecording,
+  suggested: JsonObject,
+  settings: Settings,
+  service: Service,
+) {
   const collected = new Collected(recording.base, service.operations.values(), () => {}, true)
   for (const har of recording.entries) collected.add(har)
   const credentials = credentialsOf(recording)
   const tokens = new Map(credentials.map((each) => [each, tokenOf(credentials, each)]))
-  const how = { service, settings, suggested: settings.overrides as JsonObject, tokens }
+  const how = { service, settings, suggested, tokens }
   const built = build(collected, { ...how, secret: '', keepNames: true, absolute: true })
   const { organization, collections, names } = built
   return { fixtures: { organization, collections }, names }

@@ -10,14 +10,7 @@ import { advanceTo } from '../../core/time/run-events.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
 import { byName, exchangeOf, type HarExchange } from './har.ts'
 import { Ids } from './ids.ts'
-import {
-  credentialOf,
-  credentialsOf,
-  type HarRecording,
-  type HarRequest,
-  startOf,
-  tokenOf,
-} from './recording.ts'
+import { credentialOf, credentialsOf, type HarRecording, type HarRequest, tokenOf } from './recording.ts'
 
 /** The answer of the emulator to a recorded request, or why there is none to compare. */
 export type EmulatedAnswer =
@@ -35,21 +28,21 @@ export type SendRequest = (url: string, init: RequestInit) => Promise<Response>
 /** The headers of a request that can change the answer. */
 const SENT = ['content-type', 'idempotency-key']
 
-/** Repeats a recording in a new sandbox, and returns an answer for each exchange. */
+/** Repeats a recording in a new sandbox, and returns an answer for each exchange. @param fixtures its start */
 export async function repeatRecording(
   recording: HarRecording,
+  fixtures: object,
   settings: Settings,
   emulator: RunningEmulator,
   send: SendRequest = emulator.fetch,
 ): Promise<EmulatedAnswer[]> {
   const { sandboxes } = emulator
-  const { fixtures } = startOf(recording, settings, sandboxes.default.service)
   const first = recording.recorded[0]?.exchange.start || 0
   const name = `drift-${sandboxes.list().length}`
   const time = { clock: formatInstant(first), rate: 0, seed: 1 }
   const origin = {
     ...time,
-    fixtures: fixtures as unknown as JsonObject,
+    fixtures: fixtures as JsonObject,
     settings: settings.overrides as JsonObject,
   }
   const sandbox = await sandboxes.create(name, origin, false).catch((error: unknown) => {

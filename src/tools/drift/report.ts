@@ -58,7 +58,9 @@ function grouped(differences: readonly DriftDifference[], patch: JsonObject) {
   for (const each of differences) groups.set(causeOf(each), [...(groups.get(causeOf(each)) ?? []), each])
   return [...groups.values()].map((group) => {
     const { setting, value, ...first } = group[0] as DriftDifference // no group is empty
-    const open = setting && { item: setting.item, setting: setting.key, value: patch[setting.key] ?? value }
+    const isMixed = first.kind === 'mixed'
+    const shown = (isMixed ? undefined : patch[setting?.key ?? '']) ?? value
+    const open = setting && { item: setting.item, setting: setting.key, value: shown }
     return { ...first, count: group.length, ...open }
   })
 }
@@ -74,7 +76,8 @@ export function driftExitCode(
 }
 
 function textOf({ blame, request, detail, kind, item, setting, value }: DriftFinding): string {
-  if (blame === 'open') return `${item} ${setting}: ${shownValue(value ?? null)}`
+  const others = kind === 'mixed' ? ', while other exchanges show another value' : ''
+  if (blame === 'open') return `${item} ${setting}: ${shownValue(value ?? null)}${others}`
   return `${request}: ${detail}${kind ? ` (${kind})` : ''}`
 }
 

@@ -1,5 +1,7 @@
-import type { AnySetting } from '../../core/assumptions.ts'
+import { type AnySetting, Settings } from '../../core/assumptions.ts'
+import { successOverrides } from '../../core/core-assumptions.ts'
 import { isObject, type Json, same } from '../../core/json.ts'
+import { type AnyOperation, successOf } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { agrees, isPlain, shownBy } from './checks.ts'
 import type { HarExchange } from './har.ts'
@@ -7,6 +9,7 @@ import type { HarExchange } from './har.ts'
 /** The settings that exchanges show, and the values with which the emulator would respond as the service did. */
 export class ShownSettings {
   readonly tally = new Map<AnySetting, [value: Json, count: number][]>()
+  readonly #successes = new Map<AnyOperation, number>()
   readonly #under: Pick<Sandbox, 'service' | 'settings'>
 
   constructor(under: Pick<Sandbox, 'service' | 'settings'>) {
@@ -14,6 +17,7 @@ export class ShownSettings {
   }
 
   add(exchange: HarExchange): void {
+    if (exchange.status < 300) this.#successes.set(exchange.declared, exchange.status)
     for (const [setting, value] of shownBy(exchange, this.#under.settings, this.#under.service.assumptions)) {
       const values = this.tally.get(setting) ?? []
       const known = values.find(([each]) => same(each, value))
@@ -35,7 +39,19 @@ export class ShownSettings {
         service.assumptions.check({ ...settings.overrides, ...chosen, [setting.key]: value }).length === 0
       if (isValid && isPlain(value) && !agrees(actual, value)) chosen[setting.key] = value
     }
-    return chosen
+    // One setting has the status of many operations.
+    const usual = new Settings({ ...settings.overrides, ...chosen })
+    const single = [...this.#successes].filter(
+      ([operation, status]) =>
+        typeof operation.success === 'object' && status !== successOf(operation, usual),
+    )
+    const { key } = successOverrides
+    const overrides = {
+      ...usual.get(successOverrides),
+      ...Object.fromEntries(single.map(([{ name }, status]) => [name, status])),
+    }
+    const isValid = service.assumptions.check({ [key]: overrides }).length === 0
+    return isValid && single.length > 0 ? { ...chosen, [key]: overrides } : chosen
   }
 }
 

@@ -98,6 +98,7 @@ class Builder {
       if (drafts?.every((draft) => draft !== undefined)) for (const draft of drafts) this.#put(...draft)
       else this.#keepOwn(each)
     }
+    for (const { shown } of succeeded) shared.names.ours('cloud', shown.cloud_provider)
     const author = found.find(({ operation }) => operation === 'skills.promote')?.shown.creator_id
     found.length = 0 // from here on, a large import is in memory once
     for (const each of succeeded) {

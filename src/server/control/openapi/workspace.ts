@@ -1,7 +1,7 @@
 import { memoizeBySettings, type Settings } from '../../../core/assumptions.ts'
 import { type ErrorFormat, errorFacts, Refusal, shownCode } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, codesOf, type Input, inputOf } from '../../../core/operation.ts'
+import { type AnyOperation, codesOf, type Input, inputOf, successOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
 import { NamedSchemas } from './named.ts'
 import {
@@ -93,12 +93,9 @@ function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchem
   }
 }
 
-function success(
-  { name, success, output, media, contract }: AnyOperation,
-  settings: Settings,
-  schemas: NamedSchemas,
-): JsonObject {
-  const status = typeof success === 'number' ? success : settings.get(success)
+function success(operation: AnyOperation, settings: Settings, schemas: NamedSchemas): JsonObject {
+  const { name, output, media, contract } = operation
+  const status = successOf(operation, settings)
   const headers = EVERY_RESPONSE
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers } }
   const schema = output === undefined ? {} : schemas.ofResponse(name, jsonSchema(output(settings), 'output'))

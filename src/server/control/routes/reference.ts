@@ -4,6 +4,7 @@ import { type ErrorKind, errorKinds } from '../../../core/error-kinds.ts'
 import { type ErrorTarget, problemType, shownCode } from '../../../core/errors.ts'
 import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import { successOf } from '../../../core/operation.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
@@ -161,7 +162,6 @@ function operationsOf(sandbox: Sandbox): OperationView[] {
   return [...sandbox.service.operations.values()].map((operation) => {
     const { name, method, path, summary, section, errorFormat, contract } = operation
     const { limit, window } = sandbox.limits.of(name)
-    const { success } = operation
     return {
       name,
       method,
@@ -173,7 +173,7 @@ function operationsOf(sandbox: Sandbox): OperationView[] {
       beta: operation.beta ?? false,
       idempotent: operation.idempotent ?? false,
       principal: operation.principal?.kind ?? null,
-      success: typeof success === 'number' ? success : sandbox.settings.get(success),
+      success: successOf(operation, sandbox.settings),
       body_limit: operation.bodyLimit ?? sandbox.settings.get(bodyLimit),
       limit: { limit, window_s: window / 1000 },
     }

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
+import { batchBody } from '../support/sample-calls.ts'
+
+test('an operation has its own success status, and the others keep that of their setting', {
+  tags: ['R222'],
+}, async () => {
+  const settings = { 'success.create': 201, 'success.overrides': { 'batch-predictions.create': 202 } }
+  const emulator = await testEmulator({ settings })
+  const page = await emulator.post('/pages', { name: 'One' })
+  const batch = await emulator.post('/batch-predictions', batchBody())
+  expect([page.status, batch.status]).toEqual([201, 202])
+  const { paths } = (await emulator.control('GET', '/openapi.json?api=workspace')).body
+  expect(Object.keys(paths['/batch-predictions'].post.responses)[0]).toBe('202')
+  expect(emulator.sandbox.log.entries().map(({ assumed = [] }) => assumed.includes('U026'))).toEqual([
+    false,
+    false,
+  ])
+})
+
+test.each([
+  ['pages.cretae', 202, 'Did you mean "pages.create"?'],
+  ['pages.create', 204, 'a status whose response has a body'],
+  ['messages.feedback', 200, 'declared with the operation'],
+])('the success status of %s cannot be %s', async (name, status, reason) => {
+  const emulator = await testEmulator({})
+  const { status: refused, body } = await emulator.control('PATCH', '/settings', {
+    'success.overrides': { [name]: status },
+  })
+  expect(refused).toBe(400)
+  expect(body.details.errors).toMatchObject([
+    { pointer: `/success.overrides/${name}`, detail: expect.stringContaining(reason) },
+  ])
+})
