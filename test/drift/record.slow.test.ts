@@ -37,6 +37,6 @@ test('streams of 50 MB pass through with flat memory, and the recording says tha
   expect([code, said()]).toEqual([0, Array.from({ length: 3 }, () => CHUNK.length * CHUNKS)])
   const contents = entries().map(({ response }: { response: { content: object } }) => response.content)
   expect(contents).toEqual(Array.from({ length: 3 }, () => ({ size: -1, mimeType: 'application/x-ndjson' })))
-  // At most 10 MB are kept of one body.
-  expect((most - before) / 1_048_576).toBeLessThan(20)
+  // Of 150 MB: at most 10 are kept of one body, and some are in the buffers of the sockets.
+  expect((most - before) / 1_048_576).toBeLessThan(35)
 }, 120_000)

@@ -93,7 +93,7 @@ export function startOf(
   settings: Settings,
   service: Service,
 ) {
-  const collected = new Collected(recording.base, service.operations.values(), () => {}, true)
+  const collected = new Collected(recording.base, service.operations.values(), undefined, true)
   for (const har of recording.entries) collected.add(har)
   const credentials = credentialsOf(recording)
   const tokens = new Map(credentials.map((each) => [each, tokenOf(credentials, each)]))

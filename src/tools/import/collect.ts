@@ -42,7 +42,7 @@ export class Collected {
   used = 0
   readonly #base: string
   readonly #routes: RouteTable<AnyOperation>
-  readonly #see: (exchange: HarExchange) => void
+  readonly #see: ((exchange: HarExchange) => void) | undefined
   /** The successful exchanges with an operation, when the state before the traffic is wanted; undefined: the newest. */
   readonly succeeded: Omit<Found, 'kind'>[] | undefined
   /** The keys of the objects that the traffic has created. */
@@ -55,7 +55,7 @@ export class Collected {
   constructor(
     base: string,
     operations: Iterable<AnyOperation>,
-    see: (exchange: HarExchange) => void,
+    see?: (exchange: HarExchange) => void,
     isEarliest = false,
   ) {
     this.#base = base
@@ -83,7 +83,7 @@ export class Collected {
     const operation = match?.kind === 'route' ? match.route : undefined
     const { method, postData } = har.request
     const { status, content } = har.response
-    if (operation?.contract) this.#see(exchangeOf(0, har, operation))
+    if (operation?.contract) this.#see?.(exchangeOf(0, har, operation))
     const sent = bodyOf(postData, false).value
     const headers = byName(har.response.headers)
     const media = headers['content-type'] ?? content.mimeType ?? ''
