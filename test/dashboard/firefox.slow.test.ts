@@ -15,7 +15,10 @@ beforeAll(async () => {
       'Firefox is missing: sudo apt-get install firefox-esr, or set FIREFOX_PATH to the path of one.',
     )
   // Over WebDriver BiDi.
-  browser = await puppeteer.launch({ browser: 'firefox', executablePath: PATH, headless: true })
+  browser = await puppeteer.launch({
+    ...{ browser: 'firefox', executablePath: PATH, headless: true },
+    defaultViewport: { width: 1280, height: 800 },
+  })
   emulator = await openFrozenEmulator()
 })
 
@@ -51,7 +54,7 @@ async function withControl(page: Page, key: 'a' | 'k' | 's'): Promise<void> {
 /** Replaces the text of the field that has the focus. */
 async function replaceText(page: Page, text: string): Promise<void> {
   await withControl(page, 'a')
-  await page.keyboard.sendCharacter(text)
+  await page.keyboard.type(text)
 }
 
 /** Presses Tab until the element with this name has the focus. */
@@ -94,10 +97,7 @@ test('the main tasks can be done by keyboard in Firefox: read a request, make it
   await type(page, ']')
   await page.waitForSelector('[aria-label="Record as JSON"]')
   await tabTo(page, /^Record as JSON/)
-  const text = await page.$eval(
-    '[aria-label="Record as JSON"]',
-    (field) => (field as HTMLTextAreaElement).value,
-  )
+  const text = String(await page.evaluate('document.activeElement.value'))
   await replaceText(page, JSON.stringify({ ...JSON.parse(text), name: 'By keyboard' }))
   await withControl(page, 's')
   await see(page, 'page-handbook is saved.')

@@ -17,7 +17,7 @@ export type BrokenBy = Readonly<Record<string, readonly string[]>>
 
 export const FILE = 'test/tomorrow/clients/broken-by.json'
 
-/** The table of docs/faults.md: at how many calls each client fails, by the kind of change. Webhooks are no calls. */
+/** The table of docs/guide/faults.md: at how many calls each client fails, by the kind of change. Webhooks are no calls. */
 export function brokenByTable(): [head: string[], rows: string[][]] {
   const all = JSON.parse(readFileSync(FILE, 'utf8')) as Readonly<Record<string, BrokenBy>>
   const kinds = TOMORROW_KINDS.filter((kind) => kind !== 'event')
