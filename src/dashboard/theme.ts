@@ -1,9 +1,8 @@
 import { effect, signal } from '@preact/signals'
 import { keep, kept } from './browser.ts'
 
-export type Theme = 'system' | 'light' | 'dark'
-
-const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+const THEMES = ['system', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
 
 export const theme = signal<Theme>(THEMES.find((each) => each === kept('theme')) ?? 'system')
 

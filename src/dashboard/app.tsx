@@ -6,7 +6,6 @@ import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
 import { startRequests } from './requests.ts'
 import { Shell } from './shell.tsx'
-import './theme.ts'
 import { viewNamed } from './views.ts'
 
 function App() {
@@ -34,9 +33,7 @@ async function start(): Promise<void> {
   void viewNamed(here.value.view)?.load()
   startLive()
   const hasRequests = startRequests()
-  if (here.value.view === '') {
-    location.replace(linkTo((await hasRequests) ? 'overview' : 'connect'))
-  }
+  if (here.value.view === '') location.replace(linkTo((await hasRequests) ? 'overview' : 'connect'))
   render(<App />, document.getElementById('app') as HTMLElement)
 }
 
