@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 // Builds dist/. `node build.mjs` builds the scripts, `node build.mjs --types` adds the types, which only publishing needs.
 // `node build.mjs --if-changed` builds the scripts only if a source is newer than they are; `npm start` runs it each time.
@@ -166,7 +166,7 @@ ${names.map((name) => `exports.${name} = library.${name} ?? refuse\n`).join('')}
 async function buildDashboard() {
   const { build } = await import('esbuild')
   const { metafile } = await build({
-    entryPoints: [`${DASHBOARD}/main.ts`, `${DASHBOARD}/app.tsx`, `${DASHBOARD}/style.css`],
+    entryPoints: [`${DASHBOARD}/main.ts`, `${DASHBOARD}/style.css`],
     outdir: 'dist/dashboard',
     bundle: true,
     splitting: true,
@@ -186,12 +186,7 @@ async function buildDashboard() {
     plugins: [{ name: 'without-side-effects', setup: withoutSideEffects }],
   })
   fs.copyFileSync(`${DASHBOARD}/icon.svg`, 'dist/dashboard/icon.svg')
-  // Without preloads a browser would find the parts of the script only after it has read the script.
-  const { imports } = metafile.outputs['dist/dashboard/app.js']
-  const parts = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path))
-  const preloads = ['app.js', ...parts].map((file) => `<link rel="modulepreload" href="${file}" />`)
-  const html = fs.readFileSync(`${DASHBOARD}/index.html`, 'utf8')
-  fs.writeFileSync('dist/dashboard/index.html', html.replace('</head>', `${preloads.join('')}</head>`))
+  fs.copyFileSync(`${DASHBOARD}/index.html`, 'dist/dashboard/index.html')
   fs.writeFileSync('dist/dashboard/LICENSES.txt', licences(metafile))
 }
 

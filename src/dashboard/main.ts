@@ -1,4 +1,4 @@
-import './theme.ts'
+import { kept } from './browser.ts'
 
-// After the first frame: the page is drawn before its script runs.
-requestAnimationFrame(() => setTimeout(() => import('./app.tsx')))
+document.documentElement.dataset.theme = kept('theme') ?? 'system'
+requestAnimationFrame(() => setTimeout(() => import('./app.tsx'))) // after the frame in the HTML is drawn

@@ -117,6 +117,7 @@ async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<s
 const SIZES = {
   '': { width: 1280, height: 800 },
   '-wide': { width: 1440, height: 900 },
+  '-small': { width: 1024, height: 768 },
   '-tablet': { width: 768, height: 1024 },
   '-phone': { width: 390, height: 844 },
 }
