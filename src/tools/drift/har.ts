@@ -112,22 +112,25 @@ export function masked(path: string): string {
     .join('/')
 }
 
+/** @param response another one to the same request */
 export function exchangeOf(
   entry: number,
-  { request, response, ...har }: HarEntry,
+  har: HarEntry,
   declared: AnyOperation,
+  response = har.response,
 ): HarExchange {
+  const { request, startedDateTime, time } = har
   const headers = byName(response.headers)
   const [media = ''] = (headers['content-type'] ?? response.content.mimeType ?? '').split(';')
   const received = request.method === 'HEAD' ? UNKNOWN : bodyOf(response.content, media === declared.media)
   const { status } = response
   const mustHaveBody = status >= 400 || (status < 300 && status !== 204 && declared.output !== undefined)
-  const start = Date.parse(har.startedDateTime)
+  const start = Date.parse(startedDateTime)
   const { searchParams: query } = request.url
   return {
     ...{ entry, request: `${declared.method} ${declared.path}`, declared, operation: declared.name },
     ...{ status, headers },
-    ...{ start, end: start + Math.max(0, har.time), media: media.trim().toLowerCase() },
+    ...{ start, end: start + Math.max(0, time), media: media.trim().toLowerCase() },
     query: Object.fromEntries(
       [...query].map(([name, value]) => [name, query.getAll(name).length > 1 ? query.getAll(name) : value]),
     ),

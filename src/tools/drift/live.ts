@@ -150,7 +150,7 @@ class LiveClient {
       const { response, content } = await this.#ask(har.request.method, target, body, exchange.key)
       const { statusCode: status = 0, headers } = response
       const pairs = Object.entries(headers).map(([name, value]) => ({ name, value: String(value) }))
-      const answer = exchangeOf(entry, { ...har, response: { status, headers: pairs, content } }, declared)
+      const answer = exchangeOf(entry, har, declared, { status, headers: pairs, content })
       if (status >= 500) return `failure of the server (${status})`
       if (status !== 429) {
         ids.bind(exchange.received, answer.received)

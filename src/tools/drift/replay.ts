@@ -109,18 +109,11 @@ class Repetition {
       }),
     })
     const text = await response.text()
-    const answer = exchangeOf(
-      exchange.entry,
-      {
-        ...har,
-        response: {
-          status: response.status,
-          headers: [...response.headers].map(([name, value]) => ({ name, value })),
-          content: { text, size: Buffer.byteLength(text) },
-        },
-      },
-      declared,
-    )
+    const answer = exchangeOf(exchange.entry, har, declared, {
+      status: response.status,
+      headers: [...response.headers].map(([name, value]) => ({ name, value })),
+      content: { text, size: Buffer.byteLength(text) },
+    })
     for (const id of this.#ids.bind(exchange.received, answer.received)) this.#act(id, [])
     const isKnown = (id: string) => this.#ids.known.has(this.#ids.of(id))
     const ids = Object.values(params)
