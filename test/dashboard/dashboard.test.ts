@@ -874,8 +874,11 @@ concurrent(
     onTestFinished(() => first.close())
     const { page, goTo } = await openPage(browser, first.url)
     onTestFinished(() => page.close())
+    // The page knows the process only from the first event of its stream.
+    const stream = page.waitForResponse((response) => /\/events/.test(response.url()))
     await goTo('timeline')
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    await stream
     await first.close()
     await page.getByText('Connection lost. Showing data from').waitFor()
     const again = await openFrozenEmulator({ port: first.port })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 /** An emulator with imported fixtures, until the end of the test. */
 async function started(options: EmulatorOptions) {
-  const emulator = await startEmulator({ ephemeral: true, rate: 0, ...options })
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, ...options })
   onTestFinished(() => emulator.close())
   const get = async (path: string, token = 'live_demo_owner') => {
     const response = await fetch(`${emulator.baseUrl}${path}`, {
