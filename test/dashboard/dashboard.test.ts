@@ -9,6 +9,7 @@ import {
   openBrowser,
   openFrozenEmulator,
   openPage,
+  tabTo,
   violations,
 } from './browser.ts'
 
@@ -667,18 +668,6 @@ test('the recording is saved as a file from the menu of requests and from the se
   expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 3, 1])
   await page.getByRole('button', { name: 'Close the message' }).first().click()
 })
-
-/** Presses Tab until the element with this name has the focus. */
-async function tabTo(page: Page, name: RegExp): Promise<void> {
-  for (let n = 0; n < 120; n++) {
-    await page.keyboard.press('Tab')
-    const words = await page.evaluate(
-      `(document.activeElement.getAttribute('aria-label') ?? '') + ' ' + (document.activeElement.textContent ?? '')`,
-    )
-    if (name.test(String(words).trim())) return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
-}
 
 test('the main tasks can be done by keyboard: read a request, make it fail, advance the clock, edit a record', async (view) => {
   const { expect, page, goTo, sandbox } = view

@@ -3,7 +3,7 @@ import puppeteer, { type Browser, type Page } from 'puppeteer-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { connect } from '../../src/index.ts'
-import { openFrozenEmulator } from './browser.ts'
+import { openFrozenEmulator, tabTo } from './browser.ts'
 
 const PATH = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr'
 
@@ -55,18 +55,6 @@ async function withControl(page: Page, key: 'a' | 'k' | 's'): Promise<void> {
 async function replaceText(page: Page, text: string): Promise<void> {
   await withControl(page, 'a')
   await page.keyboard.type(text)
-}
-
-/** Presses Tab until the element with this name has the focus. */
-async function tabTo(page: Page, name: RegExp): Promise<void> {
-  for (let n = 0; n < 120; n++) {
-    await page.keyboard.press('Tab')
-    const words = await page.evaluate(
-      `(document.activeElement.getAttribute('aria-label') ?? '') + ' ' + (document.activeElement.textContent ?? '')`,
-    )
-    if (name.test(String(words).trim())) return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
 }
 
 test('the main tasks can be done by keyboard in Firefox: read a request, make it fail, advance the clock, edit a record', async () => {
