@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
-import { harOf, KEYS, recordTraffic } from '../real-service/record.ts'
+import { fewOf, harOf, KEYS, recordTraffic } from '../real-service/record.ts'
 import { RealService } from '../real-service/service.ts'
 
 type Fields = Record<string, unknown>
@@ -16,7 +16,7 @@ interface Answer {
 let entries: Awaited<ReturnType<typeof recordTraffic>>['entries']
 
 beforeAll(async () => {
-  entries = (await recordTraffic()).entries
+  entries = fewOf((await recordTraffic()).entries)
 })
 
 /** The service, whose answers to some paths are changed; `requests` are those that it got. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { command, temporaryFile } from '../cli/in-process.ts'
-import { type Entry, harOf, recordTraffic } from '../real-service/record.ts'
+import { type Entry, fewOf, harOf, recordTraffic } from '../real-service/record.ts'
 import { driftOf, expectNone, findingTexts, type Wrap, withBug } from './recorded.ts'
 
 type Fields = Record<string, unknown>
@@ -18,16 +18,7 @@ let settings: Promise<JsonObject> | undefined
 
 /** A part without a bug of the service, and the settings that it shows. */
 async function prepared() {
-  const kindOf = ({ request, response }: Entry) =>
-    `${request.method} ${new URL(request.url).pathname.replaceAll(/[a-z]+_[\w-]+/g, '*')} ${response.status}`
-  const seen: Record<string, number> = {}
-  const part = withoutBugs(all)
-    .filter(hasUsualOrder)
-    .filter((each) => {
-      const kind = kindOf(each)
-      seen[kind] = (seen[kind] ?? 0) + 1
-      return seen[kind] <= 3 || kind.includes('batch-predictions')
-    })
+  const part = fewOf(withoutBugs(all).filter(hasUsualOrder))
   settings ??= driftOf(harOf(part)).then((report) => report.settings)
   return { part, settings: await settings }
 }

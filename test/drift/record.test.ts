@@ -178,6 +178,7 @@ test('a service with TLS and a private authority is recorded with NODE_EXTRA_CA_
       target.pipe(socket).pipe(target)
     })
     socket.on('error', () => target.destroy())
+    target.on('error', () => socket.destroy())
   })
   const proxyPort = await listening(proxy)
   const run = async (host: string, env: Readonly<Record<string, string>>) => {
