@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { memoizeBySettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
-import { successOverrides, successStatus, unknownFields } from './core-assumptions.ts'
+import { successStatus, unknownFields } from './core-assumptions.ts'
 import type { ErrorCode } from './error-kinds.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
@@ -214,12 +214,6 @@ export function operation<I extends Input = Input, Target = undefined>(
 }
 
 type Usual = 'errorFormat' | 'contract' | 'success'
-
-/** The status of a success. */
-export function successOf({ name, success }: AnyOperation, settings: Settings): number {
-  if (typeof success === 'number') return success
-  return settings.get(successOverrides)[name] ?? settings.get(success)
-}
 
 /** The body of an operation as a client writes it. Fields that a setting may require are optional. */
 export type BodyOf<O extends AnyOperation> =

@@ -1,4 +1,4 @@
-import { chromium } from '@playwright/test'
+import { chromium, type Page } from '@playwright/test'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { temporaryFile } from '../cli/in-process.ts'
@@ -24,8 +24,19 @@ const fontsOf = (text: string, code: string) => `<?xml version="1.0"?>
   </match>
 </fontconfig>`
 
+/** The font with which the browser draws an element. */
+async function fontOf(page: Page, selector: string): Promise<string | undefined> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('DOM.enable')
+  await session.send('CSS.enable')
+  const { root } = await session.send('DOM.getDocument')
+  const { nodeId } = await session.send('DOM.querySelector', { nodeId: root.nodeId, selector })
+  const { fonts } = await session.send('CSS.getPlatformFontsForNode', { nodeId })
+  return fonts[0]?.familyName
+}
+
 /** The controls and titles whose text is cut; a bar of the timeline is as long as its batch. */
-const CUT = `[...document.querySelectorAll('button, a:not(.bar), h1, h2, h3, label, .chip, .badge, time')]
+const CUT = `[...document.querySelectorAll('button, a:not(.bar), h1, h2, h3, label, .tag, .badge, time')]
   .filter((element) => {
     const { overflowX, textOverflow } = getComputedStyle(element)
     const isHidden = element.getClientRects().length === 0 || element.closest('.hidden') || overflowX === 'visible'
@@ -51,6 +62,9 @@ test.each([
     await sandbox.faults.preset('rate-limited')
     for (const path of ['/data-views', '/data-views', '/agents']) await sandbox.fetch(path)
     const { page, goTo, problems } = await openPage(browser, emulator.url)
+    await goTo('overview')
+    await page.locator('main h1').waitFor()
+    expect(await fontOf(page, 'main h1')).toBe(text)
     const found: string[] = []
     for (const view of VIEWS) {
       // The title of the view before it would be there at once.

@@ -217,6 +217,18 @@ test('an operation whose status is not that of the others gets its own', async (
   expectNone(await driftOf(har, { settings }))
 })
 
+test('a status that no setting can have hides no other one', async () => {
+  const har = await recorded()
+  for (const { response } of entriesOf(har, 'batch-predictions.create', 200)) response.status = 202
+  for (const { response } of entriesOf(har, 'teamspaces.update', 200)) {
+    response.status = 204
+    response.content.text = ''
+    response.content.size = 0
+  }
+  const { settings } = await driftOf(har)
+  expect(settings).toEqual({ 'success.overrides': { 'batch-predictions.create': 202 } })
+})
+
 test('no value of a header, a query or a body that may be a secret is printed', async () => {
   const har = await recorded()
   const secret = 'live_k3yOfAUser0123456789'

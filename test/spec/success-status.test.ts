@@ -20,7 +20,10 @@ test('an operation has its own success status, and the others keep that of their
 
 test.each([
   ['pages.cretae', 202, 'Did you mean "pages.create"?'],
+  ['pages.create', 199, 'an integer from 200 to 299'],
   ['pages.create', 204, 'a status whose response has a body'],
+  ['pages.create', 205, 'a status whose response has a body'],
+  ['pages.create', 300, 'an integer from 200 to 299'],
   ['messages.feedback', 200, 'declared with the operation'],
 ])('the success status of %s cannot be %s', async (name, status, reason) => {
   const emulator = await testEmulator({})
@@ -31,4 +34,9 @@ test.each([
   expect(body.details.errors).toMatchObject([
     { pointer: `/success.overrides/${name}`, detail: expect.stringContaining(reason) },
   ])
+})
+
+test.each([200, 203, 206, 299])('the success status of an operation can be %i', async (status) => {
+  const emulator = await testEmulator({ settings: { 'success.overrides': { 'pages.create': status } } })
+  expect((await emulator.post('/pages', { name: 'One' })).status).toBe(status)
 })

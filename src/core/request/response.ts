@@ -1,9 +1,11 @@
+import type { Setting, Settings } from '../assumptions.ts'
 import { successOverrides } from '../core-assumptions.ts'
 import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
+import type { AnyOperation } from '../operation.ts'
 import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
@@ -76,13 +78,19 @@ export function contentOf(exchange: Exchange): Content {
 }
 
 /** The status of a success. */
-export function statusOf(exchange: Exchange): number {
-  const { call, settings, reply } = exchange
-  const { name, success } = call.operation
-  if (reply?.status !== undefined) return reply.status
+export function statusOf({ call, settings, reply, assume }: Exchange): number {
+  return reply?.status ?? successOf(call.operation, settings, assume)
+}
+
+/** The success status of an operation. @param usual reads the setting of operations without their own status */
+export function successOf(
+  { name, success }: AnyOperation,
+  settings: Settings,
+  usual = (setting: Setting<number>) => settings.get(setting),
+): number {
   if (typeof success === 'number') return success
   const own = settings.isChosen ? settings.get(successOverrides)[name] : undefined
-  return own ?? exchange.assume(success)
+  return own ?? usual(success)
 }
 
 function succeed(exchange: Exchange): Content {

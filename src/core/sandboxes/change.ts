@@ -42,12 +42,9 @@ export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject
   return values
 }
 
-// What is set for an operation that is gone stays, so only the others are checked.
+// A limit for an operation that is gone stays, so only the others are checked.
 function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
-  const known = new Set([
-    ...settings.get(limitOverrides).map(({ operation }) => operation),
-    ...Object.keys(settings.get(successOverrides)),
-  ])
+  const known = new Set(settings.get(limitOverrides).map(({ operation }) => operation))
   const check = (name: string, ...place: readonly PropertyKey[]): Issue[] => {
     const { error } = known.has(name) || isKind(name) ? {} : operationName(service).safeParse(name)
     return error === undefined ? [] : [...zodIssues(error, pointer(...place))]

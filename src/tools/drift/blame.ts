@@ -77,7 +77,8 @@ export async function judge(
   const shown = new ShownSettings({ service: emulator.sandbox.service, settings: given })
   for (const { recorded } of recordings)
     for (const { exchange, isCompared } of recorded) if (isCompared) shown.add(exchange)
-  const suggested = { ...given.overrides, ...shown.chosen } as JsonObject
+  const { chosen } = shown
+  const suggested = { ...given.overrides, ...chosen } as JsonObject
   const first = await run({})
   let [latest, trials, open]: [Outcome, number, DriftDifference[]] = [first, 0, []]
   const attempt = async (patch: JsonObject) => {
@@ -99,7 +100,7 @@ export async function judge(
     const setting = assumptions.settings.get(key) as AnySetting
     return isPlain(value ?? null) && !same(given.get(setting) as Json, value ?? null)
   })
-  let patch = { ...Object.fromEntries(names), ...shown.chosen } as JsonObject
+  let patch = { ...Object.fromEntries(names), ...chosen } as JsonObject
   const together = Object.keys(patch).length === 0 ? undefined : await attempt(patch)
   if (together === undefined) patch = {}
   else {

@@ -10,7 +10,7 @@ import { type ErrorCode, errorKindOf } from '../../core/error-kinds.ts'
 import { type ErrorFormat, errorCodes, errorFacts, Refusal, shownCode } from '../../core/errors.ts'
 import { type Issue, isObject, type Json, keysOf, pointer, same, valueAt } from '../../core/json.ts'
 import { type AnyOperation, codesOf, inputOf } from '../../core/operation.ts'
-import { JSON_TYPE, PROBLEM_TYPE } from '../../core/request/response.ts'
+import { JSON_TYPE, PROBLEM_TYPE, successOf } from '../../core/request/response.ts'
 import { parsed, REQUIRED, zodIssues } from '../../core/zod-issues.ts'
 import type { HarExchange } from './har.ts'
 
@@ -108,7 +108,7 @@ function statusDifferences(exchange: HarExchange, settings: Settings): string[] 
   if (code !== undefined && typeof errorKindOf(code).status === 'object') return []
   const codes = code === undefined ? codesOf(declared, inputOf(declared, settings)) : [code]
   const errors = [...new Set(codes.map((each) => statusOf(each, settings)))].sort()
-  const expected = status < 400 ? [typeof success === 'number' ? success : settings.get(success)] : errors
+  const expected = status < 400 ? [successOf(declared, settings)] : errors
   return expected.includes(status) ? [] : [`status: ${status} instead of ${expected.join(' or ')}`]
 }
 

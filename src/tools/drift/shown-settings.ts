@@ -1,7 +1,8 @@
 import { type AnySetting, Settings } from '../../core/assumptions.ts'
 import { successOverrides } from '../../core/core-assumptions.ts'
 import { isObject, type Json, same } from '../../core/json.ts'
-import { type AnyOperation, successOf } from '../../core/operation.ts'
+import type { AnyOperation } from '../../core/operation.ts'
+import { successOf } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { agrees, isPlain, shownBy } from './checks.ts'
 import type { HarExchange } from './har.ts'
@@ -41,17 +42,16 @@ export class ShownSettings {
     }
     // One setting has the status of many operations.
     const usual = new Settings({ ...settings.overrides, ...chosen })
-    const single = [...this.#successes].filter(
-      ([operation, status]) =>
-        typeof operation.success === 'object' && status !== successOf(operation, usual),
-    )
     const { key } = successOverrides
-    const overrides = {
-      ...usual.get(successOverrides),
-      ...Object.fromEntries(single.map(([{ name }, status]) => [name, status])),
-    }
-    const isValid = service.assumptions.check({ [key]: overrides }).length === 0
-    return isValid && single.length > 0 ? { ...chosen, [key]: overrides } : chosen
+    const single = [...this.#successes].flatMap(([operation, status]) => {
+      const [{ name, success }, own] = [operation, { [operation.name]: status }]
+      const isOther = typeof success === 'object' && status !== successOf(operation, usual)
+      return isOther && service.assumptions.check({ [key]: own }).length === 0
+        ? [[name, status] as const]
+        : []
+    })
+    const overrides = { ...usual.get(successOverrides), ...Object.fromEntries(single) }
+    return single.length > 0 ? { ...chosen, [key]: overrides } : chosen
   }
 }
 

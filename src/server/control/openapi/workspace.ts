@@ -1,7 +1,8 @@
 import { memoizeBySettings, type Settings } from '../../../core/assumptions.ts'
 import { type ErrorFormat, errorFacts, Refusal, shownCode } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, codesOf, type Input, inputOf, successOf } from '../../../core/operation.ts'
+import { type AnyOperation, codesOf, type Input, inputOf } from '../../../core/operation.ts'
+import { successOf } from '../../../core/request/response.ts'
 import type { Service } from '../../../core/service.ts'
 import { NamedSchemas } from './named.ts'
 import {
