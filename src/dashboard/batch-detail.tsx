@@ -191,13 +191,13 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
       <ul class="rows">
         {rules.map((rule, index) => (
           <li key={index}>
-            <span class="grow">{itemsOf(rule)}</span>
+            <span>{itemsOf(rule)}</span>
             <StateTag state={rule.status ?? 'succeeded'} />
             <span class="hint">{rule.detail ?? ''}</span>
           </li>
         ))}
         <li>
-          <span class="grow">all remaining items</span>
+          <span>all remaining items</span>
           <StateTag state="succeeded" />
           <span class="hint">output from output_schema, seed {view.plan.seed}</span>
         </li>

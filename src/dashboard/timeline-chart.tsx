@@ -8,7 +8,7 @@ import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
 import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
-import { Tag } from './ui.tsx'
+import { Legend, Tag } from './ui.tsx'
 
 interface ChartProps {
   readonly batches: readonly BatchRow[]
@@ -100,7 +100,14 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
           />
         )}
       </div>
-      <Legend />
+      <Legend marks={FILLS}>
+        <Tag tone="warn" icon="flag">
+          Deadline
+        </Tag>
+        <span class="row">
+          <Icon name="bolt" size={12} /> Fault fired
+        </span>
+      </Legend>
     </section>
   )
 }
@@ -246,26 +253,10 @@ function Scrubber({ axis, now, past, onLook }: Pick<ChartProps, 'now' | 'past' |
   )
 }
 
-/** The fills of bars, and marks, with their meaning. */
-const FILLS = [
-  'striped Validating',
-  'solid In progress, items done',
-  'dotted Finalizing',
-  'kept Results kept',
-]
-
-function Legend() {
-  return (
-    <p class="row wraps strip line-above small dim">
-      {FILLS.map((each) => (
-        <span key={each} class="row">
-          <i class={`key ${each.split(' ')[0]}`} /> {each.slice(each.indexOf(' '))}
-        </span>
-      ))}
-      <Tag tone="warn" icon="flag">
-        Deadline
-      </Tag>
-      <Icon name="bolt" size={12} /> Fault fired
-    </p>
-  )
+const FILLS = {
+  striped: 'Validating',
+  solid: 'In progress, items done',
+  dotted: 'Finalizing',
+  kept: 'Results kept',
+  gap: 'Time without events, not to scale',
 }

@@ -24,6 +24,7 @@ const VIEWS = [
   'timeline',
   'requests',
   'requests/default-000005',
+  'batches',
   'batches/REPORTS',
   'webhooks',
   'webhooks?tab=inbox',
@@ -110,7 +111,7 @@ async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<s
   return new Map([
     ...views,
     ['consent', flow.authorize_url],
-    ['empty', views[0]?.[1].replace('default/timeline', 'w1/requests') ?? ''],
+    ['empty', `${emulator.url}/__emulator/ui/#/w1/requests`],
   ])
 }
 

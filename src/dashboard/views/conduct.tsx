@@ -17,7 +17,7 @@ import { ticking } from '../live.ts'
 import { goTo, here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { Status, toneOf } from '../status.tsx'
-import { Button, Card, Detail, Empty, FactList, Note, ViewHead } from '../ui.tsx'
+import { Button, Card, Detail, Empty, FactList, Legend, Note, ViewHead } from '../ui.tsx'
 import { useKeys } from '../view-keys.ts'
 
 /** Calls of a group that are listed at most. */
@@ -71,6 +71,14 @@ export default function ConductView() {
   )
 }
 
+const MARKS = {
+  'dot ok': 'Success',
+  'dot warn': '429',
+  'dot error': 'Failed attempt',
+  promise: 'Promised wait',
+  'promise error': 'The next attempt came before its end',
+}
+
 /** The milliseconds of a picture: up to the last attempt, or to the end of a promised wait. */
 const scaleOf = (attempts: readonly CallAttempt[]) =>
   attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
@@ -109,6 +117,7 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
           )
         })}
       </ul>
+      {scale > 1 && <Legend marks={MARKS} />}
       {findings.length > MOST && <p class="pad hint">{findings.length - MOST} more calls are not listed.</p>}
     </Card>
   )

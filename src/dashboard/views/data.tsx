@@ -11,11 +11,14 @@ import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { referenceOf } from '../references.ts'
 import { logRows } from '../requests.ts'
 import { SandboxActions } from '../sandbox-actions.tsx'
-import { texts, useNarrow } from '../table.tsx'
+import { texts } from '../table.tsx'
 import { Button, Empty, ViewHead } from '../ui.tsx'
 
 /** The most useful fields of a record, in the order in which they are shown. */
 const TELLING = ['name', 'title', 'email', 'status', 'type', 'kind', 'scope', 'role', 'url', 'model']
+
+/** Fields in the table. */
+const MOST_FIELDS = 5
 
 /** Telling, too, but less than the ids of other records. */
 const INSTANTS = ['created_at', 'at']
@@ -35,24 +38,24 @@ function shown(value: unknown): string {
 }
 
 /** The id, and the most useful fields: known ones first, then ids of other records, then others with simple values. */
-function columnsOf(
-  rows: readonly AnyRecord[],
-  most: number,
-  names: readonly string[],
-): readonly Column<AnyRecord>[] {
+function columnsOf(rows: readonly AnyRecord[], names: readonly string[]): readonly Column<AnyRecord>[] {
   const [first = { id: '' }] = rows
   const plain = Object.keys(first).filter(
     (name) => typeof first[name] !== 'object' && name !== 'id' && name !== 'object',
   )
   const references = plain.filter((name) => referenceOf(name, first[name], names) !== undefined)
   const known = [...TELLING, ...references, ...INSTANTS].filter((name) => plain.includes(name))
-  const fields = [...new Set([...known, ...plain])].slice(0, most)
+  const fields = [...new Set([...known, ...plain])].slice(0, MOST_FIELDS)
   const value = (name: string) => (row: AnyRecord) => shown(row[name])
+  const longest = (texts: readonly string[]) => Math.max(...texts.slice(0, 100).map(({ length }) => length))
+  const widths = fields.map((name) => 24 + 7 * longest([name, ...rows.map(value(name))]))
+  const widest = widths.indexOf(Math.max(...widths))
   return [
-    texts('id', ({ id }) => id, { width: 192, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
+    texts('id', ({ id }) => id, { width: 144, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
     ...fields.map(
-      (name): Column<AnyRecord> => ({
+      (name, index): Column<AnyRecord> => ({
         label: name,
+        ...(index !== widest && { width: Math.min(widths[index] ?? 0, 216), isCut: true, spare: index + 1 }),
         cell: (row) => {
           const reference = referenceOf(name, row[name], names)
           const text = <span title={shown(row[name])}>{shown(row[name])}</span>
@@ -136,10 +139,8 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
     ['transition', 'write', 'event'],
     name,
   )
-  const isNarrow = useNarrow()
-  const most = id !== undefined || isNarrow ? 2 : 5
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
-  const columns = useMemo(() => columnsOf(all, most, names), [all[0], most])
+  const columns = useMemo(() => columnsOf(all, names), [all[0]])
   if (data === undefined) return notice
   const editor = (record: AnyRecord | undefined) => (
     <RecordEditor

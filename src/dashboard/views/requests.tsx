@@ -51,11 +51,11 @@ const COLUMNS: readonly Column<LogRow>[] = [
     cell: ({ method }) => <strong class="mono dim">{method}</strong>,
   }),
   texts('Path', ({ path }) => path, {
-    least: 280,
+    least: 216,
     cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
   }),
   { label: 'Status', width: 84, cell: (row) => <Status row={row} />, sortBy: ({ status }) => status },
-  { label: FAULT, width: 168, isCut: true, spare: 1, cell: (row) => <Interference row={row} /> },
+  { label: FAULT, width: 232, isCut: true, spare: 1, cell: (row) => <Interference row={row} /> },
   texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
   texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
   texts('Idempotency key', (row) => row.idempotency_key, { width: 112, spare: 5 }),
