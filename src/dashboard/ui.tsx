@@ -172,7 +172,7 @@ export function CopyButton(props: { text: () => string; children?: ComponentChil
 /** The marks of a picture, by their classes, and what each of them means. */
 export function Legend(props: { marks: Readonly<Record<string, string>>; children?: ComponentChildren }) {
   return (
-    <p class="row wraps strip line-above small dim">
+    <p class="row wraps strip small dim">
       {Object.entries(props.marks).map(([classes, meaning]) => (
         <span key={classes} class="row">
           <i class={`key ${classes}`} /> {meaning}
@@ -192,8 +192,8 @@ export function ViewHead(props: {
   return (
     <header class="view-head">
       <h1 tabIndex={-1}>{props.title}</h1>
-      <p class="grow cut wide-only">{props.summary}</p>
-      <div class="actions row">{props.children}</div>
+      <p class="cut wide-only">{props.summary}</p>
+      <div class="actions row push">{props.children}</div>
     </header>
   )
 }

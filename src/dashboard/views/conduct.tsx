@@ -49,6 +49,7 @@ export default function ConductView() {
           {groups.map((group) => (
             <GroupCard key={group.filter} group={group} />
           ))}
+          {groups.length > 0 && <Legend marks={MARKS} />}
           {all.length === 0 && (
             <Empty
               icon="ok"
@@ -117,7 +118,6 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
           )
         })}
       </ul>
-      {scale > 1 && <Legend marks={MARKS} />}
       {findings.length > MOST && <p class="pad hint">{findings.length - MOST} more calls are not listed.</p>}
     </Card>
   )
@@ -140,7 +140,7 @@ function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale:
         <span
           key={row.id}
           class={`dot ${toneOf(row.end === null ? row.status : 0)}`}
-          style={{ left: share(at) }}
+          style={{ left: `calc(${share(at)} - 5px)` }}
         />
       ))}
     </span>
