@@ -24,15 +24,20 @@ export async function devtoolsRecording(session: CDPSession): Promise<() => Prom
   session.on('Network.loadingFinished', ({ requestId }) => {
     const found = session.send('Network.getResponseBody', { requestId })
     bodies.push(
-      found.then(({ body, base64Encoded }) =>
-        Object.assign(responses.get(requestId) ?? {}, { body, ...(base64Encoded && { encoding: 'base64' }) }),
+      found.then(
+        ({ body, base64Encoded }) =>
+          Object.assign(responses.get(requestId) ?? {}, {
+            body,
+            ...(base64Encoded && { encoding: 'base64' }),
+          }),
+        // The body of a preflight or of a page that was left is gone.
+        () => undefined,
       ),
     )
   })
   for (const domain of ['Page', 'Network'] as const) await session.send(`${domain}.enable`)
   return async () => {
-    // The body of a preflight or of a page that was left is gone.
-    await Promise.allSettled(bodies)
+    await Promise.all(bodies)
     return JSON.stringify(harFromMessages(messages, { includeTextFromResponseBody: true }))
   }
 }
