@@ -181,7 +181,7 @@ const LINES: Readonly<Record<string, number>> = {
   cli: 3_361,
   client: 2_008,
   core: 20_344,
-  dashboard: 9_302,
+  dashboard: 9_320,
   emulator: 1_832,
   endpoints: 1_436,
   'json-schema': 3_243,

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { IconName } from './icon.tsx'
 import type { LogRow } from './requests.ts'
 import { Tag, type Tone } from './ui.tsx'
@@ -70,5 +71,19 @@ export function FaultTag({ ids }: { ids: readonly string[] }) {
         {ids.join(', ')}
       </span>
     </Tag>
+  )
+}
+
+/** The marks of a picture, by their classes, and what each of them means. */
+export function Legend(props: { marks: Readonly<Record<string, string>>; children?: ComponentChildren }) {
+  return (
+    <p class="row wraps strip small dim">
+      {Object.entries(props.marks).map(([classes, meaning]) => (
+        <span key={classes} class="row">
+          <i class={`key ${classes}`} /> {meaning}
+        </span>
+      ))}
+      {props.children}
+    </p>
   )
 }

@@ -5,10 +5,10 @@ import { type BatchRow, batchAt, batchTitle, isUnfinished, stateOf } from './bat
 import { countOf, durationText, numberText, shortId, shortTime, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
-import { stateLook } from './status.tsx'
+import { Legend, stateLook } from './status.tsx'
 import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
-import { Legend, Tag } from './ui.tsx'
+import { Tag } from './ui.tsx'
 
 interface ChartProps {
   readonly batches: readonly BatchRow[]

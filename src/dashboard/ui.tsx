@@ -169,20 +169,6 @@ export function CopyButton(props: { text: () => string; children?: ComponentChil
   )
 }
 
-/** The marks of a picture, by their classes, and what each of them means. */
-export function Legend(props: { marks: Readonly<Record<string, string>>; children?: ComponentChildren }) {
-  return (
-    <p class="row wraps strip small dim">
-      {Object.entries(props.marks).map(([classes, meaning]) => (
-        <span key={classes} class="row">
-          <i class={`key ${classes}`} /> {meaning}
-        </span>
-      ))}
-      {props.children}
-    </p>
-  )
-}
-
 /** The head of a view: its title, a summary, and its actions. */
 export function ViewHead(props: {
   title: string

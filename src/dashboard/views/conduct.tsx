@@ -16,8 +16,8 @@ import { Opened } from '../list.tsx'
 import { ticking } from '../live.ts'
 import { goTo, here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Status, toneOf } from '../status.tsx'
-import { Button, Card, Detail, Empty, FactList, Legend, Note, ViewHead } from '../ui.tsx'
+import { Legend, Status, toneOf } from '../status.tsx'
+import { Button, Card, Detail, Empty, FactList, Note, ViewHead } from '../ui.tsx'
 import { useKeys } from '../view-keys.ts'
 
 /** Calls of a group that are listed at most. */

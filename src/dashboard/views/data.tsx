@@ -17,9 +17,6 @@ import { Button, Empty, ViewHead } from '../ui.tsx'
 /** The most useful fields of a record, in the order in which they are shown. */
 const TELLING = ['name', 'title', 'email', 'status', 'type', 'kind', 'scope', 'role', 'url', 'model']
 
-/** Fields in the table. */
-const MOST_FIELDS = 5
-
 /** Telling, too, but less than the ids of other records. */
 const INSTANTS = ['created_at', 'at']
 
@@ -37,7 +34,7 @@ function shown(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 
-/** The id, and the most useful fields: known ones first, then ids of other records, then others with simple values. */
+/** The id, and the five most useful fields: known ones first, then ids of other records, then others with simple values. */
 function columnsOf(rows: readonly AnyRecord[], names: readonly string[]): readonly Column<AnyRecord>[] {
   const [first = { id: '' }] = rows
   const plain = Object.keys(first).filter(
@@ -45,11 +42,12 @@ function columnsOf(rows: readonly AnyRecord[], names: readonly string[]): readon
   )
   const references = plain.filter((name) => referenceOf(name, first[name], names) !== undefined)
   const known = [...TELLING, ...references, ...INSTANTS].filter((name) => plain.includes(name))
-  const fields = [...new Set([...known, ...plain])].slice(0, MOST_FIELDS)
+  const fields = [...new Set([...known, ...plain])].slice(0, 5)
   const value = (name: string) => (row: AnyRecord) => shown(row[name])
-  const longest = (texts: readonly string[]) => Math.max(...texts.slice(0, 100).map(({ length }) => length))
+  const longest = (texts: readonly string[]) =>
+    texts.slice(0, 100).reduce((most, { length }) => (length > most ? length : most), 0)
   const widths = fields.map((name) => 24 + 7 * longest([name, ...rows.map(value(name))]))
-  const widest = widths.indexOf(Math.max(...widths))
+  const widest = widths.reduce((best, width, at) => (width > (widths[best] ?? 0) ? at : best), 0)
   return [
     texts('id', ({ id }) => id, { width: 144, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
     ...fields.map(
