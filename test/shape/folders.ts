@@ -38,7 +38,8 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'json-schema',
     question: 'Which value fits a JSON Schema?',
-    answer: 'generated, validated by ajv, tried again within bounds',
+    answer:
+      'a value is generated and validated by ajv; if it does not fit, another one, up to a number of attempts',
     packages: [
       'ajv/dist/2020.js',
       'ajv-formats',
@@ -80,7 +81,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'emulator',
     question: 'What puts them together?',
-    answer: 'options, sandboxes, documents, start',
+    answer: 'options, sandboxes, OpenAPI and JSON Schema documents, start',
     packages: ['express', 'zod', ANY_OF_NODE],
   },
   {
