@@ -38,8 +38,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'json-schema',
     question: 'Which value fits a JSON Schema?',
-    answer:
-      'a value is generated and validated by ajv; if it does not fit, another one, up to a number of attempts',
+    answer: 'generated, validated by ajv; if it does not fit, generated again, up to a limit',
     packages: [
       'ajv/dist/2020.js',
       'ajv-formats',
