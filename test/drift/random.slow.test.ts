@@ -1,0 +1,3 @@
+import { testRandomRecordings } from './random-recordings.ts'
+
+testRandomRecordings(50)

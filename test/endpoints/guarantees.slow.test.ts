@@ -1,0 +1,3 @@
+import { testGuarantees } from './guarantees.ts'
+
+testGuarantees(['express', 'fetch'])
