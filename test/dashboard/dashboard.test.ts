@@ -745,6 +745,7 @@ test('a finding about the client leads to its requests', async (view) => {
   const group = page.getByRole('region', { name: /wait\.date-ignored pages\.create/ })
   await group.getByText('1 call · worst: waited').waitFor()
   await group.getByRole('img', { name: '2 attempts' }).waitFor()
+  await page.getByText('Promised wait').waitFor()
   await group.getByRole('link').click()
   const detail = page.getByRole('complementary', { name: 'Finding wait.date-ignored' })
   await detail.getByRole('heading', { name: 'Fix' }).waitFor()

@@ -118,6 +118,23 @@ test('data starts with a collection that a request has changed, and the id of an
   expect(await violations(page)).toEqual([])
 })
 
+test('no name of a record or a fault, and no summary, is cut while a column beside it is empty', async () => {
+  const { page } = dashboard
+  await sandbox.faults.preset('unavailable-with-retry-after', { times: 1 })
+  await sandbox.fetch('/pages')
+  const cut = `[...document.querySelectorAll('td, td *, .view-head > p')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)`
+  for (const width of [1440, 1024, 768]) {
+    await page.setViewportSize({ width, height: 900 })
+    await goTo('requests')
+    await page.getByText('unavailable-with-retry-after').waitFor()
+    expect(await page.evaluate(cut)).toEqual([])
+    await goTo('data/users')
+    await page.getByRole('cell', { name: 'mara.quill@example.com' }).waitFor()
+    expect(await page.evaluate(cut)).toEqual([])
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+})
+
 test('a setting is a switch or a choice, and a typed value is checked before it is saved', async () => {
   const { page } = dashboard
   await goTo('settings?filter=required.pages')
