@@ -45,8 +45,8 @@ function columnsOf(rows: readonly AnyRecord[], names: readonly string[]): readon
   const fields = [...new Set([...known, ...plain])].slice(0, 5)
   const value = (name: string) => (row: AnyRecord) => shown(row[name])
   const longest = (texts: readonly string[]) =>
-    texts.slice(0, 100).reduce((most, { length }) => (length > most ? length : most), 0)
-  const widths = fields.map((name) => 24 + 7 * longest([name, ...rows.map(value(name))]))
+    texts.reduce((most, { length }) => (length > most ? length : most), 0)
+  const widths = fields.map((name) => 24 + 7 * longest([name, ...rows.slice(0, 100).map(value(name))]))
   const widest = widths.reduce((best, width, at) => (width > (widths[best] ?? 0) ? at : best), 0)
   return [
     texts('id', ({ id }) => id, { width: 144, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
