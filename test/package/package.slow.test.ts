@@ -146,7 +146,7 @@ test('the README names the same versions of Node as the package, which are those
   const { engines } = JSON.parse(textOf('package.json')) as { engines: { node: string } }
   const majors = [...engines.node.matchAll(/(\d+)\.\d+\.\d+/g)].map(([, major]) => major)
   expect(majors.length).toBeGreaterThan(1)
-  const [, named = ''] = /tested: the newest ([^)]+)\)/.exec(textOf('README.md')) ?? []
+  const [, named = ''] = /with the newest Node ([\d,\sand]+)\./.exec(textOf('README.md')) ?? []
   expect(named.match(/\d+/g)).toEqual(majors)
 })
 
