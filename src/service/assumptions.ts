@@ -196,7 +196,7 @@ export const generalAssumptions: Assumptions = {
     unnamedItem(
       'T04',
       'Whether refused requests count towards the rate limit.',
-      'A request that gets a 429 because the limit is reached does not count towards the rate limit. Every other request counts, also one with another error. If such a 429 counted, each early retry would make the wait longer than the Retry-After that the client was given.',
+      'A request that gets a 429 because a limit is reached, that of its operation or of an admission policy, does not count towards the rate limit. Every other request counts, also one with another error. If such a 429 counted, each early retry would make the wait longer than the Retry-After that the client was given.',
       'It decides how a window is filled, which X-RateLimit-Remaining shows; status and body rely on U065.',
     ),
     unnamedItem(

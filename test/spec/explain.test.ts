@@ -133,7 +133,8 @@ test('the limiter is shown before and after, also if another rule refuses', asyn
     limit: 200,
     window_s: 60,
     before: { remaining: 200 },
-    after: { remaining: 199, reset: 1772366460, retry_after: null },
+    // A request that another rule refuses does not count.
+    after: { remaining: 200, retry_after: null },
     other_rule: { limit: 0, remaining: 0, retry_after: 30 },
   })
 })

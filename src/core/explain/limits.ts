@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
-import type { KeptWindow, LogEntry } from '../log/request-log.ts'
+import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { idempotencyId } from '../request/idempotency.ts'
-import type { Admission } from '../request/rate-limiter.ts'
+import type { Admission, FoundWindow } from '../request/rate-limiter.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
 import { counted } from '../words.ts'
@@ -55,14 +55,19 @@ export function limiterOf(
     before: window === undefined ? null : { remaining: window.admission.free },
     after,
     other_rule: error?.byOtherRule === true || isFaulted ? quotaOf(admission) : null,
-    description: describeLimiter(sandbox, window, isFaulted),
+    description: describeLimiter(sandbox, window, error?.byOtherRule === true, isFaulted),
   }
 }
 
-function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
+function describeLimiter(
+  sandbox: Sandbox,
+  window: FoundWindow | undefined,
+  byOtherRule: boolean,
+  isFaulted: boolean,
+): string {
   const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
   if (window === undefined) return `It did not count towards a rate limit; the headers show ${shown}.`
-  const description = describeWindow(sandbox, window)
+  const description = describeWindow(sandbox, window, byOtherRule)
   return isFaulted ? `${description} The headers show ${shown}.` : description
 }
 
@@ -70,12 +75,18 @@ function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<ty
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function describeWindow({ limits }: Sandbox, { limit, admission }: KeptWindow): string {
+function describeWindow(
+  { limits }: Sandbox,
+  { limit, admission }: FoundWindow,
+  byOtherRule: boolean,
+): string {
   const { free } = admission
   const size = `${counted(limit.limit, 'request')} per ${limit.window / 1000} s`
   if (!admission.admitted) {
     return `The limit of ${size} was reached; the next request is possible at ${formatInstant(admission.reset * 1000)}. A refused request does not count.`
   }
+  if (byOtherRule)
+    return `Before this request, ${free} of ${size} remained. It does not count, because another rule refused it.`
   if (free === 0)
     return `The limit of ${size} was reached, but limits are off: the request was accepted, and the oldest request no longer counts.`
   const off = limits.areEnforced ? '' : ' Limits are off: requests are counted, but none is refused.'

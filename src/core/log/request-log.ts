@@ -5,7 +5,7 @@ import type { Issue, Json } from '../json.ts'
 import type { AnyOperation } from '../operation.ts'
 import type { OwnResult } from '../record/own-result.ts'
 import type { Caller } from '../request/auth.ts'
-import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
+import type { Admission, FoundWindow } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
 import type { TomorrowKind } from '../tomorrow.ts'
@@ -108,7 +108,7 @@ export interface LogEntry {
   /** Digest of the credential of a request without a known caller; undefined if it had none. */
   readonly credential?: string | undefined
   /** The rate window of the request; undefined if it did not reach the limiter. */
-  readonly window: KeptWindow | undefined
+  readonly window: FoundWindow | undefined
   /** The values in the rate-limit headers of the response. */
   readonly admission: Admission
   readonly idempotency: 'none' | 'fresh' | 'replay' | 'conflict'
@@ -171,13 +171,6 @@ export interface FaultReport {
   readonly isProxy: boolean
   /** The changes by faults on the request, in order. */
   readonly moved: readonly { readonly step: Step; readonly commit: Commit }[]
-}
-
-/** A rate window as a request found it. */
-export interface KeptWindow {
-  readonly key: string
-  readonly limit: Limit
-  readonly admission: Admitted
 }
 
 /** The bodies of a request and of its response, whole. They are not kept. */

@@ -3,14 +3,7 @@ import type { KeyScope } from '../core-assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Evidence } from '../log/evidence.ts'
-import type {
-  ChosenBy,
-  CorsCheck,
-  FaultReport,
-  KeptPoll,
-  KeptWindow,
-  RequestTiming,
-} from '../log/request-log.ts'
+import type { ChosenBy, CorsCheck, FaultReport, KeptPoll, RequestTiming } from '../log/request-log.ts'
 import { validTraceparent } from '../log/traceparent.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label, objectId } from '../random.ts'
@@ -25,7 +18,7 @@ import { type Tomorrow, tomorrow, tomorrowOf } from '../tomorrow.ts'
 import type { Treatment } from '../webhooks/records.ts'
 import type { Caller } from './auth.ts'
 import type { HeaderList } from './headers.ts'
-import type { Admission } from './rate-limiter.ts'
+import type { Admission, FoundWindow } from './rate-limiter.ts'
 import type { Step } from './steps.ts'
 import type { StreamBody } from './stream.ts'
 
@@ -206,7 +199,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   /** The teamspace of the key, which a header may have replaced in the caller. */
   ownTeamspace!: string // set by authenticate, with the caller
   /** Its rate window, and the decision of the limiter. */
-  window: KeptWindow | undefined
+  window: FoundWindow | undefined
   target: unknown
   query: unknown
   body: unknown

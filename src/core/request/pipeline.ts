@@ -46,6 +46,8 @@ export function perform(sandbox: Sandbox, given: Call): ApiResponse {
     run(sandbox, exchange)
   } catch (error) {
     exchange.refusal = refusalOf(sandbox, error)
+    if (exchange.refusal.options.admission !== undefined && exchange.window !== undefined)
+      exchange.window = sandbox.limits.release(exchange.window)
   }
   return finish(sandbox, exchange)
 }

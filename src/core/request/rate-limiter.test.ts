@@ -60,6 +60,18 @@ test('reset is the whole second at which the oldest request has left the window,
   })
 })
 
+test('a place that is given back is free again, and a place that has left the window is not given back', {
+  tags: ['T04'],
+}, () => {
+  const limiter = new RateLimiter()
+  const limit = { limit: 2, window: 1_000 }
+  for (const now of [0, 10]) limiter.admit('a', limit, now)
+  limiter.release('a', 0)
+  limiter.release('a', 5)
+  limiter.release('b', 10)
+  expect(limiter.save()).toEqual([{ id: 'a', hits: [10] }])
+})
+
 test('a refused request takes no place', { tags: ['T04'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 200, T0)

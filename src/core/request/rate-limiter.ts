@@ -86,6 +86,13 @@ export class RateLimiter {
     return { free, ...rest, remaining: Math.max(1, rest.remaining) }
   }
 
+  /** Gives back a place that was taken at an instant. */
+  release(key: string, taken: number): void {
+    const hits = this.#windows.get(key) ?? []
+    const index = hits.lastIndexOf(taken)
+    if (index !== -1) hits.splice(index, 1)
+  }
+
   /** The decision about a request at this instant, without taking a place. */
   peek(key: string, { limit, window }: Limit, now: number): Admission {
     const hits = this.#live(key, window, now)
@@ -136,6 +143,14 @@ export class RateLimiter {
   }
 }
 
+/** A rate window as a request found it, at an instant in milliseconds. */
+export interface FoundWindow {
+  readonly key: string
+  readonly limit: Limit
+  readonly at: number
+  readonly admission: Admitted
+}
+
 /** The rate limits of a sandbox: its windows, and the settings about them. */
 export class Limits {
   readonly windows = new RateLimiter()
@@ -175,9 +190,15 @@ export class Limits {
   }
 
   /** Takes a place in a window of an operation, or refuses when none is free. */
-  admit(key: string, operation: string) {
-    const limit = this.of(operation)
-    return { key, limit, admission: this.windows.admit(key, limit, this.now, this.#areEnforced) }
+  admit(key: string, operation: string): FoundWindow {
+    const [limit, at] = [this.of(operation), this.now]
+    return { key, limit, at, admission: this.windows.admit(key, limit, at, this.#areEnforced) }
+  }
+
+  /** Gives back the place of a request that another rule refuses with 429, so that it does not count (T04). */
+  release({ key, limit, at, admission: { free } }: FoundWindow): FoundWindow {
+    this.windows.release(key, at)
+    return { key, limit, at, admission: { free, ...this.windows.peek(key, limit, at) } }
   }
 
   /** The decision for a request of an operation that takes no place. */

@@ -97,6 +97,26 @@ test.for(policies)(
   },
 )
 
+test('a creation that a policy refuses takes no place in the rate window, so a retry after Retry-After is accepted', {
+  tags: ['R263', 'R266', 'R267', 'T04'],
+}, async () => {
+  const emulator = await batchEmulator({
+    'limits.admission.concurrency': 1,
+    'limits.overrides': [{ operation: 'batch-predictions.create', limit: 2, window_s: 60 }],
+  })
+  const { id } = await createBatch(emulator)
+  for (let n = 0; n < 3; n++) {
+    const refused = await post(emulator)
+    expectProblem(refused, 429)
+    const id = refused.headers.get('x-emulator-request-id')
+    const { limiter } = (await emulator.control('GET', `/explain/${id}`)).body
+    expect(limiter.description).toContain('It does not count, because another rule refused it.')
+    expect([limiter.before, limiter.after.remaining]).toEqual([{ remaining: 1 }, 1])
+  }
+  await bring(emulator, id, 'completed')
+  expect((await post(emulator)).status).toBe(200)
+})
+
 test('a batch frees its place when it ends', { tags: ['R266'] }, async () => {
   const emulator = await batchEmulator({
     'limits.admission.concurrency': 1,
