@@ -103,15 +103,20 @@ export const planted: readonly (readonly [
 
 /** Tests of differences that only the emulator has, and of those that only the service has. */
 export function testPlanted(cases: typeof planted): void {
-  test.each(cases)('%s: in the emulator, it is its fault', async (_, method, path, change, finding) => {
-    const { part, settings } = await prepared()
-    const bug: Wrap = withBug(method, path, (answer) => {
-      if (answer.status < 300) answer.body = change(answer.body as Fields)
-    })
-    const texts = findingTexts(await driftOf(harOf(part), { settings, send: bug }))
-    expect(texts).toEqual([expect.stringMatching(/^emulator /)])
-    expect(texts[0]).toContain(finding)
-  })
+  // The first of them may have to record and to look for settings.
+  test.each(cases)(
+    '%s: in the emulator, it is its fault',
+    { timeout: 120_000 },
+    async (_, method, path, change, finding) => {
+      const { part, settings } = await prepared()
+      const bug: Wrap = withBug(method, path, (answer) => {
+        if (answer.status < 300) answer.body = change(answer.body as Fields)
+      })
+      const texts = findingTexts(await driftOf(harOf(part), { settings, send: bug }))
+      expect(texts).toEqual([expect.stringMatching(/^emulator /)])
+      expect(texts[0]).toContain(finding)
+    },
+  )
 
   test.each(cases)(
     '%s: in the answers of the service, it is its fault',

@@ -5,7 +5,8 @@ import { harOf } from '../real-service/record.ts'
 import { answered, hasUsualOrder, planted, testPlanted, withoutBugs } from './planted.ts'
 import { driftOf, expectNone, findingTexts } from './recorded.ts'
 
-test('the bugs of a service and its answers to open questions are found', async () => {
+// It is the first that needs the recording: 300 exchanges with the service.
+test('the bugs of a service and its answers to open questions are found', { timeout: 120_000 }, async () => {
   const report = await driftOf(harOf(await answered()))
   expect(findingTexts(report)).toEqual([
     'contract GET /conversations/{...}/messages: the document has no such operation',
