@@ -88,6 +88,16 @@ test('a service that answers as recorded has no difference, and gets only reads,
   expect(requests.every((each) => each.startsWith('GET '))).toBe(true)
 })
 
+test('a read that several recordings have is sent once', async () => {
+  const { against: url, requests } = await changedService(NONE, () => {})
+  const files = ['one.har', 'two.har'].map((name) => temporaryFile(name, harOf(reads())))
+  const flags = ['--against', url, '--key-env', 'REAL_KEY', '--fail-on', 'service']
+  const { code, err } = await command(['drift', ...files, ...flags], { REAL_KEY: KEYS[0] })
+  expect([code, err]).toEqual([0, ''])
+  expect(requests).not.toEqual([])
+  expect(new Set(requests).size).toBe(requests.length)
+})
+
 const USERS = 'GET /organization/teamspaces/{teamspace_id}/users'
 const SERVERS = 'GET /organization/mcp-servers'
 const set = (fields: (body: Fields) => Fields) => (answer: Answer) => {

@@ -52,10 +52,12 @@ export async function compareLive(
   const skipped: Record<string, number> = {}
   const differences: DriftDifference[] = []
   const gone: DriftDifference[] = []
+  // The recordings of several weeks have the same reads: each is sent once.
+  const seen = new Set<string>()
   let compared = 0
   for (const { file, recorded } of recordings) {
     const answered = new Map<string, Answered[]>()
-    const [ids, seen] = [new Ids(), new Set<string>()]
+    const ids = new Ids()
     for (const each of recorded) {
       const target = ids.target(each.path, each.har.request.url)
       const reason = client.whyNot(each, target, seen) ?? (await client.send(each, target, ids))
