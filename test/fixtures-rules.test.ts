@@ -62,6 +62,13 @@ const page = (id: string, name: string) => ({
   created_at: '-1d',
 })
 
+test('a document may have an organization and further ones in its collections', async () => {
+  const organization = { id: 'org-a', name: 'A' }
+  const document = { organization, collections: { organizations: [{ id: 'org-b', name: 'B' }] } }
+  const ids = records(await documentOf(document), 'organizations').map(({ id }) => id)
+  expect(ids.toSorted()).toEqual(['org-a', 'org-b'])
+})
+
 test('extends adds records, replaces those with the same id, and overrides how many are generated', async () => {
   const path = written({
     'top.json': {

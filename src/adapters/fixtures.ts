@@ -92,10 +92,10 @@ export async function readFixtures(
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
   if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `forms a cycle that contains ${name}` })
   if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)
-  const { organization, generate = {}, stubs } = data
-  const organizations = organization === undefined ? {} : { organizations: [organization] }
+  const { organization, collections = {}, generate = {}, stubs } = data
+  const organizations = [...(collections.organizations ?? []), ...(organization ? [organization] : [])]
   const own = {
-    collections: { ...data.collections, ...organizations },
+    collections: organizations.length === 0 ? collections : { ...collections, organizations },
     generate,
     stubs,
     ...(data.own && { own: data.own }),

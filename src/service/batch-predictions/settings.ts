@@ -138,7 +138,7 @@ export const cancelInFlight = choice({
   key: 'batch.cancel_in_flight',
   item: 'T15',
   description:
-    'Decides what happens to items in progress when a cancel arrives: stopped at once, or finished while the batch is cancelling.',
+    'Decides what happens to items in progress when a cancel arrives: stopped at once, or finished if batch.cancel_delay leaves time for it.',
   values: ['stop', 'finish'],
 })
 
