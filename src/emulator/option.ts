@@ -107,8 +107,8 @@ export function decimal(text: string): number | undefined {
 }
 
 export function choiceOption<const T extends string>(placeholder: string, words: readonly T[]): Kind<T> {
-  const refusal = `is unknown. Give ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`
-  return kind(placeholder, z.enum(words as readonly [T, ...T[]]), refusal)
+  const choices = words.join(', ').replace(/, ([^,]*)$/, ' or $1')
+  return kind(placeholder, z.enum(words as readonly [T, ...T[]]), `is unknown. Give ${choices}.`)
 }
 
 export function textOption(placeholder: string): Kind<string> {

@@ -32,6 +32,7 @@ test.for([
     ['snapshot', 'save'],
     'missing required argument \'name\': lower-case letters, digits and hyphens\nRun "workspace-emulator snapshot save --help" for its arguments and flags.',
   ],
+  [['replay', 'a.json', '--to', 'jest'], '--to: "jest" is unknown. Give vitest.'],
   [['call', 'GET'], '<path>: is missing. Give one, such as call GET /clock.'],
   [
     ['requests', '--columns', 'id,when'],
