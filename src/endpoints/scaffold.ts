@@ -6,8 +6,8 @@ import { defaultName } from './definition.ts'
 import { definitionsOf } from './openapi-file.ts'
 
 /**
- * A script with one endpoint to start from, and its name. Throws a `ScenarioError` for an endpoint that has a contract, or that
- * the OpenAPI document does not have.
+ * A script with one endpoint to start from, and the name of its file. Throws a `ScenarioError` for an endpoint that has a
+ * contract, or that the OpenAPI document does not have.
  */
 export function scaffold(
   route: StubRoute,
@@ -46,7 +46,9 @@ export function scaffold(
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `    ${name}: ${JSON.stringify(value, null, 2).replaceAll('\n', '\n    ')},\n`)
   const handle = response === undefined ? `    ${handleOf(route)}\n` : ''
-  return { name: defaultName(route, service), text: `${HEAD}${lines.join('')}${handle}  }),\n]\n` }
+  // Files that begin with "_" are not loaded.
+  const name = defaultName(route, service).replace(/^[_.]+/, '')
+  return { name, text: `${HEAD}${lines.join('')}${handle}  }),\n]\n` }
 }
 
 const BODY: JsonObject = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
@@ -61,7 +63,8 @@ export default [
 
 function handleOf({ method, path }: StubRoute): string {
   const fixed = path.split('/').filter((each) => !each.startsWith('{'))
-  const records = `records('${fixed.at(-1)?.replaceAll(/\W/g, '_').toLowerCase()}')`
+  const [name = 'records'] = /[a-z].*/i.exec(fixed.at(-1) ?? '') ?? []
+  const records = `records('${name.replaceAll(/\W/g, '_').toLowerCase()}')`
   if (method === 'POST')
     return `handle: ({ body, records }) => ({ status: 201, body: ${records}.insert(body) }),`
   if (method !== 'GET' || path.endsWith('}')) return 'response: { status: 200, body: {} },'

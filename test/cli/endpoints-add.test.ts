@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
 async function add(folder: string, ...args: readonly string[]) {
@@ -40,6 +41,17 @@ test.for([
   expect(definition).toMatchObject({ method: method.toUpperCase(), path, ...fields })
   expect(definition?.handle ?? definition?.response).toBeDefined()
   expect(more).toEqual([])
+})
+
+test('the emulator loads and runs what is written, also for paths that begin with neither a letter nor a name', async () => {
+  const folder = temporaryDirectory()
+  const paths = ['/_health', '/.well-known/x', '/_', '/404']
+  for (const path of paths) expect(await add(folder, 'GET', path)).toMatchObject({ code: 0, err: '' })
+  const files = ['404.list.ts', 'health.list.ts', 'list.ts', 'well-known.x.list.ts']
+  expect(readdirSync(join(folder, 'endpoints')).sort()).toEqual(files)
+  const emulator = await testEmulator({ endpoints: join(folder, 'endpoints') })
+  for (const path of paths)
+    expect(await emulator.get(path)).toMatchObject({ status: 200, body: { data: [] } })
 })
 
 test('an OpenAPI document gives the summary, the schemas and the example', async () => {
@@ -92,6 +104,8 @@ test.for([
   [['POST', '/pages'], 1, 'POST /pages: is pages.create, which has a contract'],
   [['GET', 'notes'], 1, 'notes: must begin with a slash, such as /search'],
   [['GET', '/v1/notes'], 1, 'must be the path after /v1, the same for every sandbox: /notes'],
+  [['GET', '/../../etc'], 1, '/../../etc: must have no segment "..": clients resolve it'],
+  [['GET', '/notes/%2E'], 1, '/notes/%2E: must have no segment "%2E": clients resolve it'],
   [['HEAD', '/notes'], 2, '<method>: "HEAD" is not one of GET, POST, PUT, PATCH, DELETE.'],
   [['GET', '/notes', '--from', 'none.yaml'], 1, 'none.yaml cannot be read (ENOENT)'],
 ] as const)('%j is refused and writes nothing', async ([args, exitCode, message]) => {

@@ -195,6 +195,7 @@ test.for<[title: string, change: object, pointer: string, description: string]>(
   ],
   ['a path with a sandbox', { path: '/@w1/v1/search' }, '/path', ': /search'],
   ['a path without a slash', { path: 'search' }, '/path', 'must begin with a slash'],
+  ['a segment that clients resolve', { path: '/files/../x' }, '/path', 'must have no segment ".."'],
   ['a query', { path: '/search?x=1' }, '/path', 'must have no query'],
   ['an empty segment', { path: '/a//b' }, '/path', 'between its slashes'],
   ['half a name in braces', { path: '/a/x{id}' }, '/path', '"x{id}"'],

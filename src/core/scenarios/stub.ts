@@ -244,6 +244,8 @@ export function pathProblem(text: string): string | undefined {
   if (wrong === '') return 'must have text between its slashes and after the last one'
   if (wrong !== undefined)
     return `has "${wrong}" where there may be plain text, percent-encoded, or one name in braces such as {id}`
+  const dots = segments.find((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))
+  if (dots !== undefined) return `must have no segment "${dots}": clients resolve it; write the resolved path`
   const names = segments.filter((segment) => segment.startsWith('{'))
   const twice = names.find((name, index) => names.indexOf(name) < index)
   return twice === undefined ? undefined : `has ${twice} twice`
