@@ -183,7 +183,7 @@ const LINES: Readonly<Record<string, number>> = {
   core: 20_365,
   dashboard: 9_320,
   emulator: 1_832,
-  endpoints: 1_439,
+  endpoints: 1_443,
   'json-schema': 3_243,
   server: 697,
   'server/control': 5_308,

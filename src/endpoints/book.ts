@@ -47,9 +47,13 @@ export class EndpointBook {
   unrouted(): Refusal | undefined {
     const [problem] = this.problems
     if (problem === undefined || !this.isIncomplete) return undefined
+    const files = new Set(this.problems.map(({ file }) => file)).size
+    const one = files === 1
+    const broken = one ? 'a file of endpoints is broken' : `${files} files of endpoints are broken; first`
+    const others = one ? '' : ' "workspace-emulator endpoints" lists the problems of all files.'
     return new Refusal('emulator_contract_unspecified', {
-      detail: `There is no such operation, but a file of endpoints is broken: ${problemLine(problem)}`,
-      mitigation: 'Correct the file; it is loaded again when it is saved.',
+      detail: `There is no such operation, but ${broken}: ${problemLine(problem)}`,
+      mitigation: `Correct the file; it is loaded again when it is saved.${others}`,
     })
   }
 

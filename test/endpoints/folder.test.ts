@@ -97,6 +97,19 @@ test('where the files are followed, a start goes on, and unknown paths name the 
   expect((await emulator.get('/unknown')).status).toBe(404)
 })
 
+test('of several broken files, unknown paths name the first, and say how many there are and what lists them', async () => {
+  const wrong = { 'a.js': 'export default {{', 'b.js': 'export default [{}, {}]', 'c.js': ' ' }
+  const emulator = await testEmulator({ endpoints: folderWith(wrong), followEndpoints: true })
+  const { status, body } = await emulator.get('/unknown')
+  expect([status, body.message, body.mitigation]).toEqual([
+    501,
+    expect.stringMatching(
+      /^There is no such operation, but 3 files of endpoints are broken; first: .*a\.js:1:/,
+    ),
+    'Correct the file; it is loaded again when it is saved. "workspace-emulator endpoints" lists the problems of all files.',
+  ])
+})
+
 test('a rule about an operation that is gone stays and is marked', async () => {
   const folder = folderWith({
     'hello.ts': HELLO('a'),
