@@ -1,16 +1,17 @@
 import { text } from 'node:stream/consumers'
 import { workspaceService } from '../emulator/service.ts'
 import { controlRoutes } from '../server/control/routes/index.ts'
-import { sandboxCommand } from '../terminal/call-command.ts'
-import { FAILED, OK } from '../terminal/command.ts'
-import type { AnyCall } from '../terminal/control-client.ts'
+import { command, FAILED, OK, SANDBOX_OPTIONS } from '../terminal/command.ts'
+import { type AnyCall, controlOf } from '../terminal/control-client.ts'
 import { type JsonSource, jsonArgument, readSource, refusedFile } from '../terminal/json-files.ts'
 import { UsageError } from '../terminal/options.ts'
 import { columns, prettyLines, show } from '../terminal/print.ts'
 
 /** `call`: whatever the control interface can do, also where no command does it. */
 export const callCommands = [
-  sandboxCommand('call', {
+  command({
+    name: 'call',
+    options: SANDBOX_OPTIONS,
     description:
       'Make a call of the control interface, such as call GET /clock; without arguments, list all calls',
     args: {
@@ -18,7 +19,7 @@ export const callCommands = [
       '[path]': 'below /__emulator, with a query if needed; the first slash may be left out',
       '[json]': 'the body: JSON in quotes, the path of a JSON file, or - for JSON on standard input',
     },
-    run: async (ask, invocation) => {
+    run: async (invocation) => {
       const [method, address, given] = invocation.args
       const routes = controlRoutes(workspaceService)
       if (method === undefined) {
@@ -37,11 +38,11 @@ export const callCommands = [
         query: Object.fromEntries(new URLSearchParams(query)),
         ...(source && { body: source.value }),
       }
-      const output = await (ask as AnyCall)(`${method.toUpperCase()} ${encodeURI(path)}`, call).catch(
-        (error: unknown) => {
-          throw refusedFile('The body is refused:', source?.file, error)
-        },
-      )
+      // A parameter of the query is no flag of this command.
+      const ask = controlOf(invocation.options, undefined, String) as AnyCall
+      const output = await ask(`${method.toUpperCase()} ${encodeURI(path)}`, call).catch((error: unknown) => {
+        throw refusedFile('The body is refused:', source?.file, error)
+      })
       const isFailed = output instanceof Object && 'passed' in output && output.passed === false
       show(invocation, output ?? {}, output === undefined ? ['Done.'] : prettyLines(output))
       return isFailed ? FAILED : OK
@@ -51,6 +52,6 @@ export const callCommands = [
 
 async function bodyOf(given: string | undefined): Promise<JsonSource | undefined> {
   if (given === undefined) return undefined
-  if (given !== '-') return readSource('json', given)
+  if (given !== '-') return readSource('json', given, ', - for JSON on standard input')
   return { value: jsonArgument('json', await text(process.stdin)) ?? null }
 }

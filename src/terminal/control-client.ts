@@ -33,8 +33,9 @@ const PATIENCE = 300_000
 
 /**
  * Calls the control interface as the library does. Rejects with {@link CommandFailed}, whose message names commands and flags.
+ * @param worded changes the message of a refusal; by default it names flags in place of parameters of the query
  */
-export function controlOf(address: ControlAddress, patience = PATIENCE): CallControl {
+export function controlOf(address: ControlAddress, patience = PATIENCE, worded = withFlags): CallControl {
   const { controlToken, sandbox } = address
   const transport = overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch)
   const ask = callControlOver(transport, sandbox ?? namedIn(address)) as AnyCall
@@ -42,7 +43,7 @@ export function controlOf(address: ControlAddress, patience = PATIENCE): CallCon
     try {
       return await ask(route, { ...given, signal: AbortSignal.timeout(patience) })
     } catch (error) {
-      throw failure(address, methodAndPath({ route, params: given?.params }).join(' '), error)
+      throw failure(address, methodAndPath({ route, params: given?.params }).join(' '), error, worded)
     }
   }
   return call as CallControl
@@ -73,7 +74,8 @@ export function emulatorOrigin({ url }: ControlAddress): string {
  * Turns an error of the client into one whose message names the flags to use.
  * @param asked method and path below `/__emulator`
  */
-export function failure({ url, controlToken }: ControlAddress, asked: string, error: unknown): unknown {
+export function failure(address: ControlAddress, asked: string, error: unknown, worded = withFlags): unknown {
+  const { url, controlToken } = address
   if (error instanceof DOMException) return new CommandFailed(silence(url, error.name))
   if (!(error instanceof EmulatorError)) return error
   const { status, code, detail, mitigation, issues, cause } = error
@@ -95,7 +97,7 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
-  return new RequestRefused(withFlags(message).split('\n').map(printable).join('\n'), issues)
+  return new RequestRefused(worded(message).split('\n').map(printable).join('\n'), issues)
 }
 
 // A parameter of the query is a flag of the command.

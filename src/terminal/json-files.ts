@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
 import { shippedFile } from '../adapters/package.ts'
 import { specialFile } from '../adapters/special-file.ts'
@@ -83,9 +83,14 @@ export interface JsonSource {
 /**
  * Reads an argument that is JSON in quotes or the path of a JSON file. Throws {@link UsageError} and {@link CommandFailed}.
  * @param name of the argument
+ * @param others further ways to give it, for messages
  */
-export async function readSource(name: string, text: string): Promise<JsonSource> {
+export async function readSource(name: string, text: string, others = ''): Promise<JsonSource> {
   if (/^\s*[[{]/.test(text)) return { value: inlineJson(name, text) }
+  if (syntaxIssue(text) === undefined && !existsSync(text)) {
+    const ways = `Give one in single quotes${others}, or the path of a JSON file.`
+    throw new UsageError([`<${name}>: ${text} is not a JSON object. ${ways}`])
+  }
   const read = readJson(text)
   return { value: read.value, file: { path: text, text: read.text } }
 }

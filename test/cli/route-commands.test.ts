@@ -162,6 +162,24 @@ test('call makes any call: with a query, a body, a file, and what the emulator r
   expect((await run('call', 'POST', 'requests/verify', '{"match": {"method": "PUT"}}')).code).toBe(1)
 })
 
+test('call names a parameter of the query as the control interface does, since it has no such flag', async () => {
+  const { run } = await running()
+  expect((await run('call', 'GET', '/requests?limit=x')).err).toMatch(
+    /^One field is not valid: \/query\/limit: must be an integer/,
+  )
+  expect((await run('call', 'GET', '/requests?bogus=1&json=1')).err).toMatch(
+    /\/query\/bogus: is not a known field.*\n {2}\/query\/json: is not a known field/s,
+  )
+})
+
+test.for(['null', '5', 'true', '"x"'])('call says of the body %s what can be given', async (body) => {
+  expect(await command(['call', 'POST', '/reset', body])).toEqual({
+    code: 2,
+    out: '',
+    err: `<json>: ${body} is not a JSON object. Give one in single quotes, - for JSON on standard input, or the path of a JSON file.`,
+  })
+})
+
 test('call without arguments lists every call, also without an emulator', async () => {
   const { code, out } = await command(['call', '--url', 'http://127.0.0.1:2'])
   expect(code).toBe(0)
