@@ -178,7 +178,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
-  cli: 3_362,
+  cli: 3_366,
   client: 2_008,
   core: 20_365,
   dashboard: 9_320,
@@ -190,7 +190,7 @@ const LINES: Readonly<Record<string, number>> = {
   'server/http': 4_284,
   service: 9_234,
   src: 695,
-  terminal: 2_133,
+  terminal: 2_142,
   testing: 1_118,
   tools: 5_195,
   'tools/certify': 1_331,

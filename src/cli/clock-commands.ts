@@ -3,15 +3,15 @@ import { advanceToTarget, type TargetOf } from '../client/clock.ts'
 import { parseDuration } from '../core/time/instant.ts'
 import type { AdvanceResult } from '../core/time/scheduler.ts'
 import { choiceOption, listOption, optional, toggle } from '../emulator/option.ts'
-import { instant } from '../emulator/options.ts'
+import { instant, rate as speed } from '../emulator/options.ts'
 import { EVENT_TYPES } from '../server/control/event-types.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { advanceLines, eventLine, happened, nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import {
+  argumentOf,
   described,
   freeText,
   kinds,
-  numberArgument,
   type OptionValues,
   SHARED,
   UsageError,
@@ -52,7 +52,7 @@ export const clockCommands = [
   call('clock rate', 'PATCH /clock', {
     description: 'Choose how fast the virtual clock runs',
     args: { '<rate>': 'virtual seconds per real second; 0 freezes the clock' },
-    body: ({ rate }) => ({ rate: numberArgument('rate', rate) }),
+    body: ({ rate }) => ({ rate: argumentOf('rate', speed, rate) }),
     lines: clockLines,
   }),
   sandboxCommand('events', {

@@ -1,12 +1,14 @@
 import type { OwnCalls } from '../client/ask.ts'
 import { SECOND } from '../core/time/instant.ts'
 import { option } from '../emulator/option.ts'
+import { limitDraft, limitFill } from '../server/control/routes/limits.ts'
 import { call } from '../terminal/call-command.ts'
 import type { Line } from '../terminal/line.ts'
-import { freeText, kinds, numberArgument } from '../terminal/options.ts'
+import { argumentOf, freeText, kinds, numberIn } from '../terminal/options.ts'
 import { linesOf } from '../terminal/print.ts'
 
 const OPERATION = { '<operation>': 'such as pages.create' }
+const LIMIT = numberIn(limitDraft().shape.limit)
 const COLUMNS = ['operation', 'key', 'limit', 'window_s', 'used', 'remaining', 'reset_at']
 
 export const limitCommands = [
@@ -18,7 +20,9 @@ export const limitCommands = [
     description: 'Use up a rate window, so that the next request is refused',
     args: OPERATION,
     options: {
-      remaining: option(kinds.number, 0, { description: 'number of requests that the window still admits' }),
+      remaining: option(numberIn(limitFill().shape.remaining), 0, {
+        description: 'number of requests that the window still admits',
+      }),
       teamspace: freeText('id', 'teamspace whose window is used up', 'all'),
     },
     body: (_, { remaining, teamspace }) => ({ remaining, teamspace_id: teamspace }),
@@ -30,7 +34,7 @@ export const limitCommands = [
     options: {
       window: option(kinds.duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
     },
-    body: ({ limit }, { window }) => ({ limit: numberArgument('limit', limit), window_s: window / 1000 }),
+    body: ({ limit }, { window }) => ({ limit: argumentOf('limit', LIMIT, limit), window_s: window / 1000 }),
   }),
   call('limits clear', 'DELETE /limits', {
     description: 'Empty the rate windows of an operation, or all; limits that were set stay',

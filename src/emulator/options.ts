@@ -61,7 +61,7 @@ const count = kind(
   decimal,
 )
 
-const rate = kind(
+export const rate = kind(
   'number',
   z.number().min(0).max(FASTEST),
   `is not a rate. Give a number from 0 (the clock is frozen) to ${FASTEST}.`,

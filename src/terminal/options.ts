@@ -6,6 +6,7 @@ import {
   BadValue,
   choiceOption,
   decimal,
+  type Kind,
   kind,
   listOption,
   type Option,
@@ -61,6 +62,12 @@ const baseUrl = kind('url', z.url(), 'is not a URL. Give one such as https://api
 
 /** The kinds of values that options of commands have. */
 export const kinds = { count, number, percentage, duration, sandboxName, baseUrl }
+
+/** A whole number within the bounds of a field of the control interface. */
+export function numberIn(field: z.ZodType<number>): Kind<number> {
+  const { minimum, maximum } = z.toJSONSchema(field)
+  return kind('number', field, `is not accepted. Give a whole number from ${minimum} to ${maximum}.`, decimal)
+}
 
 /** An option that is any text. */
 export function freeText(placeholder: string, description: string, shown = 'none') {
@@ -228,11 +235,13 @@ function resolved(
   return kind === 'list' ? values : values.at(-1)
 }
 
-/** An argument that is a number from 0. Throws {@link UsageError}. */
-export function numberArgument(name: string, value = ''): number {
-  const number = decimal(value)
-  if (number !== undefined) return number
-  throw new UsageError([`<${name}>: "${value}" is not a number. Give one from 0, such as 10.`])
+/** The value of an argument. Throws {@link UsageError}. */
+export function argumentOf<T>(name: string, { parse }: Kind<T>, text = ''): T {
+  try {
+    return parse(text)
+  } catch (error) {
+    throw error instanceof BadValue ? new UsageError([`<${name}>: "${text}" ${error.message}`]) : error
+  }
 }
 
 // In the container or the shell of the emulator, the address comes from the variables of its start.

@@ -42,6 +42,24 @@ test.for([
     ['clock', 'advance', 'tomorrow'],
     '<duration>: "tomorrow" is not a duration. Give one such as 250ms, 90s, 10m, 24h, 29d or PT24H, or an instant with --to 2030-01-01T00:00:00Z.',
   ],
+  ...['-1', '1e9', '100001', 'fast'].map(
+    (rate) =>
+      [
+        ['clock', 'rate', rate],
+        `<rate>: "${rate}" is not a rate. Give a number from 0 (the clock is frozen) to 100000.`,
+      ] as const,
+  ),
+  ...['-5', '0', '1.5', '100001', 'many'].map(
+    (limit) =>
+      [
+        ['limits', 'set', 'data-views.list', limit],
+        `<limit>: "${limit}" is not accepted. Give a whole number from 1 to 100000.`,
+      ] as const,
+  ),
+  [
+    ['limits', 'fill', 'data-views.list', '--remaining', '100001'],
+    '--remaining: "100001" is not accepted. Give a whole number from 0 to 100000.',
+  ],
   [
     ['start', '--port', 'abc', '--max-open-sandboxes', '0', '--clock', 'noon'],
     [

@@ -24,7 +24,7 @@ import { operationOf } from '../rate-windows.ts'
 import { removedIds, route } from '../route.ts'
 
 /** A limit: a number of requests in a number of seconds. */
-const limitDraft = () =>
+export const limitDraft = () =>
   z.strictObject({
     /** 1 to 100,000. */
     limit: intBetween(1, 100_000),
@@ -35,7 +35,7 @@ const limitDraft = () =>
 export type LimitDraft = InputOf<typeof limitDraft>
 
 /** How far to use up a window. */
-const limitFill = () =>
+export const limitFill = () =>
   z.strictObject({
     /** Number of requests that the window still admits, 0 to 100,000. */
     remaining: intBetween(0, 100_000),
