@@ -107,6 +107,18 @@ test('a replay stops with the records that the calls had written', async () => {
     expect(rows(collection)).toEqual(emulator.state(collection))
 })
 
+test('a recording that begins with records of the user replays with the order of their fields', async () => {
+  const emulator = await testEmulator({ endpoints: folderWith(FILES) })
+  await emulator.post('/notes', { text: 'a' })
+  const before = (await emulator.get('/notes')).text
+  expect((await (await emulator.restart()).get('/notes')).text).toBe(before)
+  await emulator.control('POST', '/snapshots', { name: 'one' })
+  await emulator.control('POST', '/snapshots/one/restore')
+  expect((await emulator.get('/notes')).text).toBe(before)
+  const { file } = await recorded(emulator)
+  expect((await command(['replay', file])).code).toBe(0)
+})
+
 test('a changed result shows that the recorded one is given', async () => {
   const emulator = await testEmulator({ endpoints: folderWith(FILES) })
   await emulator.get('/open')

@@ -79,15 +79,17 @@ export const OWN_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,99}$/
 const OWN_NAMES = 'it has 1 to 100 letters, digits, hyphens and underscores, and begins with a letter'
 
 const ownCollection = memoize(
-  (name): AnyCollection => collection({ name, label: `record of ${name}`, schema: ownRecord }),
+  (name): AnyCollection => collection({ name, label: `record of ${name}`, schema: anyRow }),
 )
 
-/** A record of a collection of a user: any object with an id. */
-const ownRecord = () =>
-  objectAs<Row>().refine(({ id }) => typeof id === 'string' && id !== '', {
-    path: ['id'],
-    error: 'must be a text that is not empty',
-  })
+/** Any object with an id, with its fields in their order: zod's object would put the id first. */
+export const anyRow = () =>
+  objectAs<Row>()
+    .refine(({ id }) => typeof id === 'string' && id !== '', {
+      path: ['id'],
+      error: 'must be a text that is not empty',
+    })
+    .register(z.globalRegistry, { properties: { id: { type: 'string' } }, required: ['id'] })
 
 /** The former place of a record in a list, as in a state document. A cursor that names the record resumes from there (T28). */
 export const cursorPosition = z.strictObject({

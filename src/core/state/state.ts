@@ -8,7 +8,7 @@ import { SCENARIO, type ScenarioRow, scenarioCalls, scenarioRecord } from '../sc
 import { servedResponses, stubs } from '../scenarios/stub.ts'
 import { type ClockRow, clockFields } from '../time/clock.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
-import { places } from './collection.ts'
+import { anyRow, places } from './collection.ts'
 import type { Change, Row } from './commit.ts'
 import { Store } from './store.ts'
 import { FAULT_COUNTERS, FAULTS } from './transaction.ts'
@@ -70,9 +70,6 @@ export const documentFacts = z.object({
   places: list().default([]),
   limits: list(),
 })
-
-/** A row, with any further fields. */
-export const anyRow = (): z.ZodType<Row> => z.looseObject({ id: z.string() })
 
 const rows = () => z.array(anyRow()).readonly()
 
