@@ -8,6 +8,7 @@ import { startEmulator } from '../../src/index.ts'
 import { scenarioFiles } from '../../src/tools/replay/bundle-file.ts'
 import { replayBundle } from '../../src/tools/replay/run.ts'
 import { command, lastingCommand, temporaryDirectory } from '../cli/in-process.ts'
+import { running } from '../cli/running.ts'
 import { sessions } from './sessions.ts'
 import { KEY, recording, SECRET } from './support.ts'
 
@@ -23,6 +24,44 @@ test('a recording replays byte for byte', async () => {
   const { file } = await recording()
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([0, '6 inputs repeated: every output is the same, byte for byte.'])
+})
+
+test.for<[what: string, how: (state: string) => string[]]>([
+  ['an imported state', (state) => ['state', 'import', state]],
+  ['a reset', () => ['reset']],
+])('a recording that begins with %s replays, and has no such input', async ([, how]) => {
+  const { emulator, run } = await running({ fixtures: 'demo' })
+  const folder = temporaryDirectory()
+  const state = join(folder, 'state.json')
+  await run('state', 'export', state)
+  await run('faults', 'add', 'server-error')
+  expect(await run(...how(state))).toMatchObject({ code: 0, err: '' })
+  await fetch(`${emulator.baseUrl}/nothing`)
+  const file = join(folder, 'recording.json')
+  await run('record', '-o', file)
+  expect(await command(['replay', file])).toMatchObject({
+    code: 0,
+    out: '1 input repeated: every output is the same, byte for byte.',
+  })
+})
+
+test('a state that is refused is an input, and so is an edit of the state', async () => {
+  const { emulator, run } = await running()
+  const state = (await fetch(`${emulator.controlUrl}/state`)).json() as Promise<object>
+  const put = async (query: string, change: object) =>
+    fetch(`${emulator.controlUrl}/state${query}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...(await state), ...change }),
+    })
+  expect((await put('', { seed: 'x' })).status).toBe(400)
+  expect((await put('?if_revision=0', { settings: {} })).status).toBe(200)
+  const file = join(temporaryDirectory(), 'recording.json')
+  await run('record', '-o', file)
+  expect(await command(['replay', file])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('2 inputs repeated'),
+  })
 })
 
 test('random sessions replay byte for byte', async () => {

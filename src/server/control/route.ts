@@ -53,7 +53,7 @@ interface ControlRequest<Params, I extends Input> {
   readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
-  /** For the recording: a handler that waits first calls it in the turn in which it acts, after it has read the clock. */
+  /** For the recording: a handler that waits first calls it in the turn in which it acts, one that ends it before it acts. */
   readonly onBegin: (() => void) | undefined
 }
 

@@ -111,7 +111,10 @@ class Replay {
     const { sandbox } = this.#bundle.state
     this.sandbox =
       sandbox === DEFAULT_SANDBOX ? sandboxes.default : await sandboxes.create(sandbox, {}, false)
-    loadDocument(this.sandbox, await this.#state())
+    const state = await this.#state()
+    loadDocument(this.sandbox, state)
+    this.sandbox.store.revision = Number(Object(state).revision) // edits of the state name it
+    this.sandbox.content.accept(this.sandbox.store.revision)
     this.sandbox.recording.maxInputs = Number.POSITIVE_INFINITY
     this.sandbox.recording.begin()
     await whenQuiet(this.sandbox)

@@ -66,7 +66,9 @@ export const stateRoutes = [
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject(), query: ifRevision() }),
     output: sandboxSummary,
-    handle: ({ sandbox, body, query }) => {
+    handle: ({ sandbox, body, query, onBegin }) => {
+      // It belongs to the recording that ends: the next one begins with the state of the document.
+      if (query.if_revision === undefined) onBegin?.()
       loadDocument(sandbox, body, query.if_revision)
       return { body: describeSandbox(sandbox) }
     },
