@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import { wholeState } from '../../src/core/record/start.ts'
@@ -62,6 +64,22 @@ test('a state that is refused is an input, and so is an edit of the state', asyn
     code: 0,
     out: expect.stringContaining('2 inputs repeated'),
   })
+})
+
+test('a request that cannot be parsed is left out, and named', async () => {
+  const { emulator, run } = await running({ fixtures: 'demo' })
+  const call = async () => (await fetch(`${emulator.baseUrl}/nothing`)).text()
+  await call()
+  const socket = connect(emulator.port ?? 0)
+  socket.end(Buffer.from('GET /v1/search?q=é HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'))
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*The request target is malformed/s)
+  await call()
+  const file = join(temporaryDirectory(), 'recording.json')
+  await run('record', '-o', file)
+  const { code, out } = await command(['replay', file])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^Not reproducible: Requests that could not be parsed are left out/)
+  expect(out).toContain('2 inputs repeated: every output is the same, byte for byte.')
 })
 
 test('random sessions replay byte for byte', async () => {

@@ -85,6 +85,8 @@ const MAX_BYTES = 2 * 1024 * 1024
 export const MAX_BODY = 512 * 1024
 
 const IN_FLIGHT = 'Webhooks were being sent when the recording began: a replay begins these attempts again.'
+const UNPARSED =
+  'Requests that could not be parsed are left out: they change only the numbers of later requests.'
 
 /** The key of a request in its evidence. JSON has no symbols, so that it stays inside; a WeakMap would slow every request down. */
 const ARRIVED = Symbol('arrived')
@@ -225,12 +227,12 @@ export class Recording {
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
     const request = (evidence as NotedEvidence)[ARRIVED]
-    if (request === undefined || request.body === 'large') {
-      this.forget()
-      return
+    if (request === undefined) this.cannotRepeat(UNPARSED)
+    else if (request.body === 'large') this.forget()
+    else {
+      this.add({ id, request, evidence, response, faults, operation, caughtUp })
+      const part = this.parts.at(-1)
+      if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
     }
-    this.add({ id, request, evidence, response, faults, operation, caughtUp })
-    const part = this.parts.at(-1)
-    if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
   }
 }
