@@ -50,7 +50,10 @@ export const updateTrigger = operation({
       keepField('trigger_source', source, present, { assume, detail })
     }
     if (Object.keys(supplied).length > 0) {
-      const changed = tx.in(eventTriggers).put({ ...trigger, ...supplied, updated_at: at })
+      // In the order of the schema: the record may lack response_thread until now.
+      const { created_at, updated_at: _, warnings, _emulator, ...fields } = trigger
+      const later = { created_at, updated_at: at, warnings, _emulator }
+      const changed = tx.in(eventTriggers).put({ ...fields, ...supplied, ...later })
       return { body: asShown(changed, settings) }
     }
     if (source === undefined) refuseEmpty(assume, 'has no field that can be updated')

@@ -196,6 +196,8 @@ test('response_thread accepts one value, and no PATCH removes it (T31)', {
   await emulator.patch(t1, { response_thread: 'create_new_thread_each_time' })
   const { body: after } = await emulator.patch(t1, { name: 'x' })
   expect(after.response_thread).toBe('create_new_thread_each_time')
+  const text = JSON.stringify(emulator.state('event_triggers'))
+  expect(JSON.stringify((await emulator.restart()).state('event_triggers'))).toBe(text)
 })
 
 test.for(['construction_management', 'elsewhere', '', null, 1])(
