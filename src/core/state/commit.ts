@@ -82,7 +82,7 @@ export function loggedOneByOne({ changes, tables }: Commit): readonly Change[] {
 
 function loggedChange({ table, id, before, after }: Change): LoggedChange {
   if (after === undefined) return ['delete', table, id]
-  if (before === undefined) return ['put', table, after]
+  if (before === undefined || !keepsOrder(asObject(before), asObject(after))) return ['put', table, after]
   return ['patch', table, id, diff(asObject(before), asObject(after))]
 }
 
@@ -131,13 +131,22 @@ function collect(before: JsonObject, after: JsonObject, path: readonly string[],
     if (value === undefined) continue
     const old = Object.hasOwn(before, key) ? before[key] : undefined
     if (old === value) continue
-    if (isObject(old) && isObject(value)) collect(old, value, [...path, key], steps)
+    if (isObject(old) && isObject(value) && keepsOrder(old, value)) collect(old, value, [...path, key], steps)
     else steps.push([[...path, key], value])
   }
   for (const key of Object.keys(before)) {
     const gone = !Object.hasOwn(after, key) || after[key] === undefined
     if (gone && before[key] !== undefined) steps.push([[...path, key]])
   }
+}
+
+/** Whether a patch results in the order of fields: those that stay keep their place, and new ones come after them. */
+function keepsOrder(before: JsonObject, after: JsonObject): boolean {
+  const keys = Object.keys(after).filter((key) => after[key] !== undefined)
+  const kept = new Set(keys)
+  return Object.keys(before)
+    .filter((key) => before[key] !== undefined && kept.has(key))
+    .every((key, n) => key === keys[n])
 }
 
 /** Applies a difference. The given object does not change; the result shares its unchanged parts. */
