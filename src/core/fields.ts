@@ -91,11 +91,16 @@ export function queryText(): z.ZodType<string, string> {
   return z.string({ error: 'must be given once' })
 }
 
+/** Whether a text is a {@link timestamp}. */
+export function isTimestamp(value: string): boolean {
+  return /(?:[Zz]|[+-]\d{2}:\d{2})$/.test(value) && parseInstant(value) !== undefined
+}
+
 /** A stored or sent timestamp: ISO 8601 with an explicit zone. */
 export function timestamp(): z.ZodType<string, string> {
   return z
     .string()
-    .refine((value) => /(?:[Zz]|[+-]\d{2}:\d{2})$/.test(value) && parseInstant(value) !== undefined, {
+    .refine(isTimestamp, {
       error: 'must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
     })
     .register(z.globalRegistry, { format: 'date-time' })

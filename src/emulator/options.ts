@@ -7,7 +7,7 @@ import type { RecordedEndpoints } from '../core/record/own-result.ts'
 import { MAX_OPEN } from '../core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from '../core/scenarios/source.ts'
 import { strictObject } from '../core/strict-input.ts'
-import { clockInstant, END_OF_TIME, FASTEST, type HostTime } from '../core/time/clock.ts'
+import { CLOCK_RANGE, clockInstant, FASTEST, type HostTime } from '../core/time/clock.ts'
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
 import type { Later } from '../core/time/realtime.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
@@ -33,7 +33,7 @@ import {
 export const instant = kind(
   'instant',
   clockInstant(),
-  `is not an instant of the clock. Give an ISO 8601 date-time up to ${formatInstant(END_OF_TIME)}, such as 2026-03-01T12:00:00Z.`,
+  `is not an instant of the clock. Give an ISO 8601 date-time from ${CLOCK_RANGE}, such as 2026-03-01T12:00:00Z.`,
   (value) => {
     const parsed = parseInstant(value)
     return parsed && formatInstant(parsed.ms)
@@ -178,7 +178,7 @@ export const startOptions = {
     description: 'JSON file with names and choices that the specification leaves open',
   }),
   seed: option(seed, 1, { description: 'seed of all random decisions' }),
-  clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts'),
+  clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts, from 1970 to 9998'),
   rate: option(rate, 1, { description: 'virtual seconds per real second; 0 freezes the clock' }),
   skipOnPoll: toggle('a poll of an unfinished batch first advances the clock to its next work event'),
   sandboxes: option(choiceOption('mode', ['create', 'strict']), 'create', {

@@ -34,7 +34,7 @@ test.for([
   [['--steps', '0'], '--steps: "0" is not a count. Give a whole number from 1.'],
   [
     ['--to', 'noon'],
-    '--to: "noon" is not an instant of the clock. Give an ISO 8601 date-time up to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
+    '--to: "noon" is not an instant of the clock. Give an ISO 8601 date-time from 1970-01-01T00:00:00.000Z to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
   ],
 ] as const)('clock advance %j is misuse', async ([argv, err]) => {
   expect(await command(['clock', 'advance', ...argv])).toEqual({ code: 2, out: '', err })

@@ -64,9 +64,13 @@ test.for([
     ['start', '--port', 'abc', '--max-open-sandboxes', '0', '--clock', 'noon'],
     [
       '--port: "abc" is not a port. Give a whole number from 0 (any free port) to 65535.',
-      '--clock: "noon" is not an instant of the clock. Give an ISO 8601 date-time up to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
+      '--clock: "noon" is not an instant of the clock. Give an ISO 8601 date-time from 1970-01-01T00:00:00.000Z to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
       '--max-open-sandboxes: "0" is not a number of sandboxes. Give a whole number of at least 1.',
     ].join('\n'),
+  ],
+  [
+    ['start', '--clock', '1900-01-01'],
+    '--clock: "1900-01-01" is not an instant of the clock. Give an ISO 8601 date-time from 1970-01-01T00:00:00.000Z to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
   ],
 ] as const)('%j is misuse', async ([argv, err]) => {
   expect(await command(argv)).toEqual({ code: 2, out: '', err })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isObject } from '../json.ts'
 import type { HeaderList } from '../request/headers.ts'
-import { END_OF_TIME } from '../time/clock.ts'
+import { END_OF_TIME, START_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseInstant } from '../time/instant.ts'
 
 /**
@@ -38,7 +38,7 @@ export function skewedHeaders(headers: HeaderList, shift: number): HeaderList {
   })
 }
 
-/** Limits an instant to 1970 to 9998: years have four digits in timestamps and in HTTP dates. */
+/** Limits an instant to the bounds of the clock: years have four digits in timestamps and in HTTP dates. */
 export function within(ms: number): number {
-  return Math.min(END_OF_TIME, Math.max(0, ms))
+  return Math.min(END_OF_TIME, Math.max(START_OF_TIME, ms))
 }

@@ -99,7 +99,7 @@ export class Sandbox {
    * A sandbox that starts from the given state, which it does not change.
    * @param floor the earliest instant of the clock, in virtual milliseconds: that of the last commit of a log
    */
-  constructor(options: SandboxOptions, start: SandboxState, floor = 0) {
+  constructor(options: SandboxOptions, start: SandboxState, floor?: number) {
     this.options = options
     this.name = options.name
     this.service = options.service

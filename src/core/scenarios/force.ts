@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { checkDocument } from '../state/document.ts'
 import { FAILED_EVENTS, SANDBOX_TABLE, SETTINGS, type SettingsRow } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
-import { END_OF_TIME } from '../time/clock.ts'
+import { CLOCK_RANGE, END_OF_TIME } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
 import type { FailedEvent } from '../time/scheduler.ts'
 import { removeCalls } from './hooks.ts'
@@ -53,7 +53,7 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   const stubs = acceptStubs(scenario.stubs, service, issues)
   for (const [index, step] of scenario.timeline.entries()) {
     if (dueOf(step, started) <= END_OF_TIME) continue
-    const detail = 'is after the last instant that the clock supports'
+    const detail = `is after the last instant that the clock supports: ${CLOCK_RANGE}`
     issues.push({ pointer: pointer('timeline', index, 'at'), detail })
   }
   const timeline = acceptSteps(scenario.timeline, service, settings, issues)

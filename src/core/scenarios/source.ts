@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import { strictObject } from '../strict-input.ts'
-import { FASTEST } from '../time/clock.ts'
+import { clockInstant, FASTEST } from '../time/clock.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 
 /**
@@ -32,7 +32,7 @@ export interface ScenarioDefinition {
 export const scenarioClock = () =>
   strictObject({
     /** ISO 8601. */
-    now: timestamp().optional(),
+    now: clockInstant().optional(),
     rate: z
       .number()
       .refine((value) => value >= 0 && value <= FASTEST, {

@@ -10,7 +10,7 @@ import { acceptSteps } from '../scenarios/step-actions.ts'
 import { stub } from '../scenarios/stub.ts'
 import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
-import { END_OF_TIME } from '../time/clock.ts'
+import { END_OF_TIME, START_OF_TIME } from '../time/clock.ts'
 import { eventId, failedEvent, type ScheduledEvent, scheduledEvent } from '../time/scheduler.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { cursorPosition } from './collection.ts'
@@ -152,7 +152,7 @@ export const listedRecords = {
   stubs: stub,
   served: z.strictObject({ id: z.string().min(1), count: counter() }),
   places: cursorPosition,
-  limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
+  limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(START_OF_TIME).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>
 
 type CheckedLists = {

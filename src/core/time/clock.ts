@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuse } from '../errors.ts'
-import { timestamp } from '../fields.ts'
+import { isTimestamp, timestamp } from '../fields.ts'
 import { formatInstant } from './instant.ts'
 import { real } from './real.ts'
 
@@ -17,14 +17,21 @@ export const elapsedTime: () => number = real.elapsed
 /** The only reader of the host's clock. Everything else gets the time as an argument. */
 export const hostTime: HostTime = Object.assign(() => real.now(), { elapsed: elapsedTime })
 
+/** The first instant of a clock. Headers have instants in seconds since the Unix epoch, which must not be negative. */
+export const START_OF_TIME = Date.UTC(1970, 0)
+
 /** The last instant of a clock. It leaves a year for later timestamps of the usual form, such as the end of a retention. */
 export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
 
-/** An instant that a clock can reach. */
-export function clockInstant(): z.ZodType<string, string> {
+/** Both bounds of a clock, for messages. */
+export const CLOCK_RANGE = `${formatInstant(START_OF_TIME)} to ${formatInstant(END_OF_TIME)}`
+
+/** An instant that a clock can have, unless another first one is given. */
+export function clockInstant(first = START_OF_TIME): z.ZodType<string, string> {
+  const isWithin = (ms: number) => ms >= first && ms <= END_OF_TIME
   // A text that is not a timestamp has that issue alone.
-  return timestamp().refine((value) => !(Date.parse(value) > END_OF_TIME), {
-    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
+  return timestamp().refine((value) => !isTimestamp(value) || isWithin(Date.parse(value)), {
+    error: `must be an instant that the clock supports: ${CLOCK_RANGE}`,
   })
 }
 
@@ -32,7 +39,7 @@ export function clockInstant(): z.ZodType<string, string> {
 export function refuseAfterEnd(instant: number, what: string): void {
   if (instant <= END_OF_TIME) return
   refuse('conflict', {
-    detail: `${what} is after ${formatInstant(END_OF_TIME)}, the last instant that the clock supports.`,
+    detail: `${what} is after the last instant that the clock supports: ${CLOCK_RANGE}.`,
     mitigation:
       'A reset with an earlier {"clock": "INSTANT"} starts the sandbox again: "workspace-emulator call POST /reset JSON".',
   })
@@ -78,7 +85,7 @@ export class Clock {
   #now: number
   #skipsOnPoll: boolean
 
-  constructor(host: HostTime, row: ClockRow, floor = 0) {
+  constructor(host: HostTime, row: ClockRow, floor = START_OF_TIME) {
     this.host = host
     this.#skipsOnPoll = row.skip_on_poll
     this.#now = Math.max(Date.parse(row.now), floor)

@@ -23,7 +23,8 @@ export const SCHEDULE = '$schedule'
  */
 export const scheduledEvent = z.strictObject({
   id: z.string(),
-  due_at: clockInstant(),
+  /** Before the first instant of the clock if a record has such times: then it runs at once. */
+  due_at: clockInstant(Number.NEGATIVE_INFINITY),
   /** Breaks ties: events of one instant run in the order in which they were scheduled. */
   seq: counter(),
   kind: z.string(),

@@ -14,7 +14,7 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
 import type { AdvanceLimits, AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
-import { clockInstant, END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
+import { CLOCK_RANGE, clockInstant, END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
 import { MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { frozenNote } from '../../../core/time/frozen.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
@@ -66,7 +66,7 @@ export const passing = () => ({
 const clockChange = () =>
   z.strictObject({
     /** ISO 8601 with a zone; never before the present instant. */
-    now: timestamp().optional(),
+    now: clockInstant().optional(),
     ...passing(),
   })
 
@@ -77,7 +77,7 @@ const givenTarget = (milestones: readonly AnyMilestone[]) => {
   return z
     .strictObject({
       by: duration().optional(),
-      to: timestamp().optional(),
+      to: clockInstant().optional(),
       steps: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional(),
       ...(goals.length > 0 && { until: (goals.length === 1 ? goals[0] : z.union(goals))?.optional() }),
       max_events: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional().meta({ default: MAX_EVENTS }),
@@ -148,7 +148,12 @@ export const clockRoutes = ({ milestones }: Service) =>
         const { max_events: maxEvents = MAX_EVENTS, max_to, ...target } = body
         const maxTo = max_to === undefined ? undefined : Date.parse(max_to)
         const signal = AbortSignal.any([gone, host.closing])
-        const limits = { maxEvents, ...(maxTo && { maxTo }), signal, ...(onBegin && { onBegin }) }
+        const limits = {
+          maxEvents,
+          ...(maxTo !== undefined && { maxTo }),
+          signal,
+          ...(onBegin && { onBegin }),
+        }
         const result = await advance(sandbox, targetOf(target, milestones), limits)
         return { body: query.stable ? stableResult(result) : result }
       },
@@ -221,12 +226,8 @@ function toInstant(instant: number, at: string): AdvanceTarget {
 
 function reachable(now: number, instant: number, at: string): number {
   if (instant > END_OF_TIME) {
-    refuseInvalid([
-      {
-        pointer: at,
-        detail: `is after the last instant that the clock supports, ${formatInstant(END_OF_TIME)}`,
-      },
-    ])
+    const detail = `is after the last instant that the clock supports: ${CLOCK_RANGE}`
+    refuseInvalid([{ pointer: at, detail }])
   }
   if (instant < now) {
     refuse('conflict', {

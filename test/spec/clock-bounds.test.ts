@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { scenarioClock } from '../../src/core/scenarios/source.ts'
+import { END_OF_TIME } from '../../src/core/time/clock.ts'
+import { scheduledEvent } from '../../src/core/time/scheduler.ts'
+import { startEmulator } from '../../src/index.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { alive, dataFolder } from '../support/data-folder.ts'
+import { testEmulator } from '../support/emulator.ts'
+import { demoWith, issuesOf } from '../support/starting-states.ts'
+
+const BEFORE = '1969-12-31T23:59:59.999Z'
+const AFTER = '9999-01-01T00:00:00.000Z'
+
+/** Both bounds, as each message about an instant out of them names them. */
+const BOUNDS = '1970-01-01T00:00:00.000Z to 9998-12-31T23:59:59.999Z'
+
+test.for<[method: string, path: string, body: object, pointer: string]>([
+  ...[BEFORE, AFTER, '0000-01-01T00:00:00Z'].flatMap((instant): [string, string, object, string][] => [
+    ['POST', '/sandboxes', { name: 'other', clock: instant }, '/clock'],
+    ['POST', '/reset', { clock: instant }, '/clock'],
+    ['PATCH', '/clock', { now: instant }, '/now'],
+    ['POST', '/clock/advance', { to: instant }, '/to'],
+  ]),
+  ['POST', '/clock/advance', { by: '3000000d' }, '/by'],
+])(
+  '%s %s refuses an instant out of the bounds of the clock, and names both: %j',
+  async ([method, path, body, pointer]) => {
+    const emulator = await controlEmulator()
+    const before = emulator.digest()
+    const response = await emulator.call(method, path, body)
+    expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
+    expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringContaining(BOUNDS) })
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test.for<[method: string, path: string, body: (instant: string) => object, pointer: string]>([
+  ['POST', '/clock/advance', (max_to) => ({ until: { batch: 'b' }, max_to }), '/max_to'],
+  ['POST', '/faults', (jump) => ({ do: [{ clock: { jump } }] }), '/do/0/clock/jump'],
+])('%s %s of the service names both bounds of the clock', async ([method, path, body, pointer]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  for (const instant of [BEFORE, AFTER]) {
+    const response = await emulator.control(method, path, body(instant))
+    expect(response.status).toBe(400)
+    expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringContaining(BOUNDS) })
+  }
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a state document with a clock out of its bounds is refused', async () => {
+  const emulator = await testEmulator()
+  const { body: state } = await emulator.control('GET', '/state')
+  const detail = expect.stringContaining(BOUNDS)
+  for (const now of [BEFORE, AFTER]) {
+    const { status, body } = await emulator.control('PUT', '/state', {
+      ...state,
+      clock: { ...state.clock, now },
+    })
+    expect([status, body.details.errors]).toEqual([400, [{ pointer: '/clock/now', detail }]])
+  }
+})
+
+test.for([BEFORE, AFTER])('a scenario that begins at %s is not valid', (now) => {
+  expect(scenarioClock().safeParse({ now }).error?.message).toContain(BOUNDS)
+})
+
+test.for([BEFORE, AFTER])('the option clock of the library refuses %s', async (clock) => {
+  await expect(startEmulator({ clock, ephemeral: true })).rejects.toThrow(BOUNDS)
+})
+
+test('a sandbox that starts at the first instant of the clock continues there after a restart', async () => {
+  const data = dataFolder()
+  const options = { fixtures: 'demo', clock: '1970-01-01T00:00:00.000Z' } as const
+  const first = await alive(data, options)
+  const response = await fetch(`${first.emulator.baseUrl}/agents`, {
+    headers: { authorization: 'Bearer live_demo_owner' },
+  })
+  expect(Number(response.headers.get('x-ratelimit-reset'))).toBeGreaterThan(0)
+  const { body: state } = await first.control('GET', '/state')
+  expect((await first.control('PUT', '/state', state)).status).toBe(200)
+  await first.emulator.close()
+  const second = await alive(data, options)
+  expect((await second.control('GET', '/clock')).body.now).toBe(options.clock)
+  expect(await second.control('GET', '/limits')).toMatchObject({ status: 200, body: { data: [{}] } })
+})
+
+test.for([
+  [BEFORE, true],
+  [AFTER, false],
+] as const)(
+  'an event that is due at %s is accepted: %s, since records may have earlier times',
+  ([due_at, is]) => {
+    expect(scheduledEvent.shape.due_at.safeParse(due_at).success).toBe(is)
+  },
+)
+
+test.for(['+9999999d', '+99999999999d'])(
+  'fixtures with a timestamp %s after the start are refused at their field',
+  async (created_at) => {
+    const [issue] = await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ created_at })))
+    expect(issue?.pointer).toBe('/collections/skills/0/created_at')
+  },
+)
+
+test('a request whose event would be after the last instant of the clock is refused with the way out, and changes nothing', async () => {
+  const clock = new Date(END_OF_TIME - 1_000).toISOString()
+  const emulator = await batchEmulator({}, { clock })
+  const response = await emulator.post('/batch-predictions', aBatch())
+  expect(response.status).toBe(409)
+  expect(JSON.stringify(response.body)).toContain('9998-12-31T23:59:59.999Z')
+  expect(emulator.sandbox.store.revision).toBe(0)
+})
