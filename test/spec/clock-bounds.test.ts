@@ -3,7 +3,7 @@ import { scenarioClock } from '../../src/core/scenarios/source.ts'
 import { END_OF_TIME } from '../../src/core/time/clock.ts'
 import { scheduledEvent } from '../../src/core/time/scheduler.ts'
 import { startEmulator } from '../../src/index.ts'
-import { aBatch, batchEmulator } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
@@ -111,4 +111,27 @@ test('a request whose event would be after the last instant of the clock is refu
   expect(response.status).toBe(409)
   expect(JSON.stringify(response.body)).toContain('9998-12-31T23:59:59.999Z')
   expect(emulator.sandbox.store.revision).toBe(0)
+})
+
+const AT_THE_END = {
+  clock: '9998-12-31T12:00:00.000Z',
+  collections: {
+    agents: [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }],
+    automations: [{ id: 'u1', _emulator: { agent_id: 'a1', schedule: '59 59 23 * * *' } }],
+  },
+}
+
+test('an automation fires at the end of the clock, and only what follows after the end is not planned', async () => {
+  const emulator = await testEmulator(AT_THE_END)
+  const { body } = await emulator.control('POST', '/clock/advance', { to: '9998-12-31T23:59:59Z' })
+  expect([body.events, body.failed]).toMatchObject([[{ kind: 'automation.fire' }], []])
+  expect(emulator.state('agent_runs')).toMatchObject([{ automation_id: 'u1', status: 'queued' }])
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('a batch ends although its results would be removed after the end of the clock', async () => {
+  const emulator = await batchEmulator({}, { clock: '9998-12-10T00:00:00.000Z' })
+  const { id } = await createBatch(emulator)
+  expect(emulator.advance('24h').failed).toEqual([])
+  expect((await retrieve(emulator, id)).status).toBe('completed')
 })

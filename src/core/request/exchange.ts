@@ -12,6 +12,7 @@ import { controlUrlOf } from '../sandboxes/name.ts'
 import type { Commit } from '../state/commit.ts'
 import { nextFree, nextId, nextNumber } from '../state/counters.ts'
 import type { Transaction } from '../state/transaction.ts'
+import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant } from '../time/instant.ts'
 import { type NewEvent, schedule, unschedule } from '../time/scheduler.ts'
 import { type Tomorrow, tomorrow, tomorrowOf } from '../tomorrow.ts'
@@ -140,6 +141,8 @@ export class HandlerScope implements Scope {
   #seed: number | undefined
   traceparent: string | undefined
   tomorrow: Tomorrow | undefined
+  /** True for an event: what is due must happen, so a later event after the end of the clock is not planned, and not refused. */
+  isOfEvent = false
   readonly #surroundings: Surroundings
 
   constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string, operation?: string) {
@@ -176,11 +179,13 @@ export class HandlerScope implements Scope {
   readonly newUuid = (): string => nextId(this.tx, this.seed, 'uuids')
   readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
   readonly schedule = (event: NewEvent): void => {
-    schedule(this.tx, event, {
-      seq: nextNumber(this.tx, 'events'),
-      caused_by: this.cause,
-      traceparent: this.traceparent,
-    })
+    if (this.isOfEvent && event.due > END_OF_TIME) this.unschedule(event.ref, [event.kind])
+    else
+      schedule(this.tx, event, {
+        seq: nextNumber(this.tx, 'events'),
+        caused_by: this.cause,
+        traceparent: this.traceparent,
+      })
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
   readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>

@@ -145,6 +145,7 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
 function handle(sandbox: Sandbox, event: ScheduledEvent): Commit | undefined {
   const scope = sandbox.scope(event.id)
   scope.traceparent = event.traceparent
+  scope.isOfEvent = true
   // Removed first, so that the handler may schedule the same kind about the same record again.
   scope.tx.delete(SCHEDULE, event.id)
   if (event.kind === STEP) runStep(sandbox, scope, event)
