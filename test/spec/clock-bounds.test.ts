@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { scenarioClock } from '../../src/core/scenarios/source.ts'
 import { END_OF_TIME } from '../../src/core/time/clock.ts'
 import { scheduledEvent } from '../../src/core/time/scheduler.ts'
-import { startEmulator } from '../../src/index.ts'
+import { FixturesError, startEmulator } from '../../src/index.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
@@ -134,4 +134,29 @@ test('a batch ends although its results would be removed after the end of the cl
   const { id } = await createBatch(emulator)
   expect(emulator.advance('24h').failed).toEqual([])
   expect((await retrieve(emulator, id)).status).toBe('completed')
+})
+
+test('a sandbox with the demo fixtures starts on the last day of the clock', async () => {
+  const emulator = await testEmulator()
+  const response = await emulator.control('POST', '/reset', { fixtures: 'demo', clock: AT_THE_END.clock })
+  expect(response.status).toBe(200)
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('fixtures whose events are after the end of the clock are refused with each record and the options', async () => {
+  const { clock, collections } = AT_THE_END
+  const run = { agent_id: 'a1', status: 'queued', queued_at: '9998-12-31T23:59:59.500Z', cause: 'A test.' }
+  const runs = ['r0', 'r1'].map((id) => ({ id, ...run }))
+  const start = testEmulator({ clock, collections: { ...collections, agent_runs: runs } })
+  const error = await start.catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(FixturesError)
+  const detail = expect.stringMatching(
+    new RegExp(
+      `^The event agent-run\\.execute of agent_runs/r. .*${BOUNDS}\\..* --clock\\), .* --fixtures\\)\\.$`,
+    ),
+  )
+  expect((error as FixturesError).issues).toEqual([
+    { pointer: '/collections/agent_runs/0', detail },
+    { pointer: '/collections/agent_runs/1', detail },
+  ])
 })

@@ -1,4 +1,5 @@
 import { Settings } from '../assumptions.ts'
+import { Refusal } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
 import { loaded } from '../load.ts'
@@ -129,7 +130,8 @@ export async function buildStartingState(fixtures: Fixtures, start: Start, servi
   const around = { seed: start.seed, name: '', settings }
   const scope = new HandlerScope(store.begin(), start.now, around, 'fixtures')
   writeStubs(scope.tx, stubs)
-  armAll(store, service, scope)
+  armAll(store, service, scope, issues)
+  if (issues.length > 0) return { issues }
   const isTimeless = !wanted && ready === undefined && !isPlaced && store.rows(SCHEDULE).size === 0
   return { state: { store, limits: [] }, isTimeless }
 }
@@ -167,10 +169,20 @@ async function acceptInTurns(
   return { rows, isPlaced }
 }
 
+const START_EARLIER =
+  'Start at an earlier instant (the option clock, --clock), or with other fixtures (the option fixtures, --fixtures).'
+
 // The events that the records need are part of the starting state. Its history begins after them, at revision 0.
-function armAll(store: Store, service: Service, scope: HandlerScope): void {
+function armAll(store: Store, service: Service, scope: HandlerScope, issues: IssueList): void {
   for (const name of service.collections.keys()) {
-    for (const record of store.rows(name).values()) armRecord(service, scope, name, record)
+    for (const [n, record] of [...store.rows(name).values()].entries()) {
+      try {
+        armRecord(service, scope, name, record)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        issues.push({ pointer: pointer('collections', name, n), detail: `${error.message} ${START_EARLIER}` })
+      }
+    }
   }
   countPast(scope.tx, scope.seed)
   store.commit(scope.tx, scope.at)

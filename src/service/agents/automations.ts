@@ -3,6 +3,7 @@ import { choice } from '../../core/assumptions.ts'
 import { anyObject } from '../../core/fields.ts'
 import { type EventHandler, idOf, operation, refOf, type Scope } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
+import { END_OF_TIME } from '../../core/time/clock.ts'
 import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import {
   opaqueList,
@@ -19,14 +20,14 @@ import { type Automation, automations, requireAgent, requireAutomation } from '.
 const FIRE = 'automation.fire'
 
 /**
- * Schedules the next occurrence of an automation's cron expression, strictly after now. Without an expression, or after the
- * automation is deleted, its event is removed. An event at the right instant stays unchanged.
+ * Schedules the next occurrence of an automation's cron expression, strictly after now. Without an expression, after the
+ * automation is deleted, or when the clock ends before that occurrence, its event is removed. An event at the right instant stays unchanged.
  */
 export function armAutomation(scope: Scope, automation: Automation): void {
   const ref = refOf(automations, automation)
   const { schedule, deleted_at } = automation._emulator
   const due = schedule === null || deleted_at !== null ? undefined : nextOccurrence(schedule, scope.now)
-  if (schedule === null || due === undefined) {
+  if (schedule === null || due === undefined || due > END_OF_TIME) {
     scope.unschedule(ref, [FIRE])
     return
   }
