@@ -71,7 +71,8 @@ export function Panel(props: { name: string; width: number; children: ComponentC
           const step = { ArrowLeft: STEP, ArrowRight: -STEP }[event.key]
           if (step === undefined || panel.current === null) return
           event.stopPropagation()
-          panel.current.style.width = `${width + step}px`
+          // Not the width of the last frame: keys can come faster.
+          panel.current.style.width = `${panel.current.clientWidth + step}px`
         }}
       />
       {props.children}
