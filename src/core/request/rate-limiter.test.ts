@@ -60,7 +60,7 @@ test('reset is the whole second at which the oldest request has left the window,
   })
 })
 
-test('a place that is given back is free again, and a place that has left the window is not given back', {
+test('a place that is given back is free again; one that nobody took changes nothing', {
   tags: ['T04'],
 }, () => {
   const limiter = new RateLimiter()

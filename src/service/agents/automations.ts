@@ -21,7 +21,8 @@ const FIRE = 'automation.fire'
 
 /**
  * Schedules the next occurrence of an automation's cron expression, strictly after now. Without an expression, after the
- * automation is deleted, or when the clock ends before that occurrence, its event is removed. An event at the right instant stays unchanged.
+ * automation is deleted, or when the clock ends before that occurrence, its event is removed. An event at the right instant
+ * stays unchanged.
  */
 export function armAutomation(scope: Scope, automation: Automation): void {
   const ref = refOf(automations, automation)

@@ -113,8 +113,10 @@ class Replay {
       sandbox === DEFAULT_SANDBOX ? sandboxes.default : await sandboxes.create(sandbox, {}, false)
     const state = await this.#state()
     loadDocument(this.sandbox, state)
-    this.sandbox.store.revision = Number(Object(state).revision) // edits of the state name it
-    this.sandbox.content.accept(this.sandbox.store.revision)
+    const { revision } = state as { readonly revision: number } // loadDocument has checked it
+    // Recorded edits of the state name the revision that they change.
+    this.sandbox.store.revision = revision
+    this.sandbox.content.accept(revision)
     this.sandbox.recording.maxInputs = Number.POSITIVE_INFINITY
     this.sandbox.recording.begin()
     await whenQuiet(this.sandbox)
