@@ -180,7 +180,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
   cli: 3_366,
   client: 2_008,
-  core: 20_406,
+  core: 20_409,
   dashboard: 9_320,
   emulator: 1_832,
   endpoints: 1_443,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 695,
   terminal: 2_142,
   testing: 1_118,
-  tools: 5_199,
+  tools: 5_203,
   'tools/certify': 1_331,
 }
 

@@ -34,6 +34,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A copy of a JSON value with another text for each one, and for each name of a field. */
+export function withTexts(value: unknown, replace: (text: string) => string): unknown {
+  if (typeof value === 'string') return replace(value)
+  if (Array.isArray(value)) return value.map((each) => withTexts(each, replace))
+  if (!isObject(value)) return value
+  const members = Object.entries(value)
+  return Object.fromEntries(members.map(([name, each]) => [replace(name), withTexts(each, replace)]))
+}
+
 /** Whether two values are equal as JSON. The order of fields does not matter, and an undefined field counts as absent. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { isObject, type JsonObject } from './json.ts'
+import { isObject, type JsonObject, withTexts } from './json.ts'
 import { isSealed, REDACTED } from './secrets.ts'
 import { parseInstant } from './time/instant.ts'
 
@@ -149,13 +149,7 @@ export function isDistinct(secret: string): boolean {
 export function withoutWords<T>(value: T, words: readonly string[]): T
 export function withoutWords(value: unknown, words: readonly string[]): unknown {
   if (words.length === 0) return value
-  if (typeof value === 'string') return words.reduce((text, word) => text.replaceAll(word, REDACTED), value)
-  if (Array.isArray(value)) return value.map((each) => withoutWords(each, words))
-  if (!isObject(value)) return value
-  const members = Object.entries(value)
-  return Object.fromEntries(
-    members.map(([name, each]) => [withoutWords(name, words), withoutWords(each, words)]),
-  )
+  return withTexts(value, (text) => words.reduce((left, word) => left.replaceAll(word, REDACTED), text))
 }
 
 /** Which texts of a record stay as they are. */

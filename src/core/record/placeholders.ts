@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts'
+import { isObject, withTexts } from '../json.ts'
 import { isDistinct, mapSecretsInText, secretsIn } from '../redaction.ts'
 import { isSealed, seal } from '../secrets.ts'
 
@@ -86,9 +86,9 @@ export class Placeholders {
     return text.replace(this.#pattern, (each) => this.#everywhere.get(each) ?? each)
   }
 
-  /** A copy of a JSON value with placeholders in all its strings. */
-  inside<T>(value: T): T {
-    if (value === undefined) return value
-    return JSON.parse(JSON.stringify(value), (_, each) => (typeof each === 'string' ? this.in(each) : each))
+  /** A copy of a JSON value with placeholders in all its texts. */
+  inside<T>(value: T): T
+  inside(value: unknown): unknown {
+    return withTexts(value, (text) => this.in(text))
   }
 }

@@ -263,9 +263,12 @@ class Builder {
       if (row !== undefined) tx.put(name, row)
     }
     for (const [name, rows] of this.#rows) for (const row of rows.values()) insert(name, row)
-    const broken = () => [...brokenRecords(service, tx)]
-    for (let found = broken(); found.length > 0; found = broken())
-      for (const { table, row, issues } of found) {
+    let isSettled = false
+    while (!isSettled) {
+      isSettled = true
+      // One after another: of many records that refer to a missing one, only the first is broken.
+      for (const { table, row, issues } of brokenRecords(service, tx)) {
+        isSettled = false
         for (const { pointer } of issues) {
           const id = String(valueAt(row, pointer))
           const minimal = MINIMAL[pointer.replace(/.*\//, '')]?.(id, shared, this.#at)
@@ -279,6 +282,7 @@ class Builder {
         this.#rows.get(table)?.delete(row.id)
         this.#leaveOut(`record of ${table}: ${issues[0]?.pointer} names no record`)
       }
+    }
   }
 
   #placed<T extends Json>(value: T, name?: string): T
