@@ -11,9 +11,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\.slow\.|\/(dashboard|outputs|outputs-search|exec-process|certify|library|presets|start|express)\.test/.test(
-        moduleId,
-      )
+      /\.slow\.|\/(dashboard|outputs|exec-process|certify|library|presets|start|express)\.test/.test(moduleId)
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
   }
 }

@@ -240,9 +240,12 @@ function givenTo(command: Command, flag: string): readonly string[] | undefined 
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
   const help = `Run "${pathOf(command)} --help" for its ${command.commands.length > 0 ? 'commands' : 'arguments'} and flags.`
+  const isCommand = (word: string) => Object.keys(MODULES).some((words) => words.split(' ').includes(word))
+  const late = command.name() === DEFAULT_COMMAND ? command.args.find(isCommand) : undefined
+  const order = late === undefined ? '' : `\nA command comes before its flags: ${NAME} ${late} [flags]`
   const missing = command.registeredArguments[command.args.length]
   const meaning = error.code === 'commander.missingArgument' && missing ? `: ${missing.description}` : ''
-  throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help])
+  throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help + order])
 }
 
 function pathOf(command: Command): string {

@@ -14,7 +14,7 @@ test.for([
   ],
   [
     ['--port', '5', 'status'],
-    'too many arguments for \'start\'. Expected 0 arguments but got 1.\nRun "workspace-emulator start --help" for its arguments and flags.',
+    'too many arguments for \'start\'. Expected 0 arguments but got 1.\nRun "workspace-emulator start --help" for its arguments and flags.\nA command comes before its flags: workspace-emulator status [flags]',
   ],
   [
     ['start', '--port'],

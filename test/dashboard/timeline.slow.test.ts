@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
 
 const WIDTHS = [1440, 1024, 768, 390]
@@ -55,23 +55,22 @@ test.for(cases)(
       await page.setViewportSize({ width, height: 900 })
       await goTo('timeline', sandbox.name)
       await page.locator('.bar').first().waitFor()
-      const drawn = async () => (await page.evaluate(DRAWN)) as Drawn
       // The chart is drawn again when its width is known: until then it has the labels of the width before.
-      await expect
-        .poll(async () => {
-          const { width: plot, places } = await drawn()
-          const last = places.at(-1) ?? 0
-          return last > plot - 24 - 100 && last <= plot
-        })
-        .toBe(true)
-      const { width: plot, labels, places } = await drawn()
-      expect(places[0]).toBeLessThan(24 + 100)
-      for (const [index, place] of places.slice(1).entries())
-        expect(place - (places[index] as number)).toBeLessThanOrEqual(161)
-      for (const [index, { left, right, isCut, text }] of labels.entries()) {
-        expect([text, isCut, left >= -1, right <= plot + 1]).toEqual([text, false, true, true])
-        expect((labels[index + 1]?.left ?? plot) - right).toBeGreaterThanOrEqual(-1)
-      }
+      await vi.waitFor(
+        async () => {
+          const { width: plot, labels, places } = (await page.evaluate(DRAWN)) as Drawn
+          expect(places[0]).toBeLessThan(24 + 100)
+          expect(places.at(-1)).toBeGreaterThan(plot - 24 - 100)
+          expect(places.at(-1)).toBeLessThanOrEqual(plot)
+          for (const [index, place] of places.slice(1).entries())
+            expect(place - (places[index] as number)).toBeLessThanOrEqual(161)
+          for (const [index, { left, right, isCut, text }] of labels.entries()) {
+            expect([text, isCut, left >= -1, right <= plot + 1]).toEqual([text, false, true, true])
+            expect((labels[index + 1]?.left ?? plot) - right).toBeGreaterThanOrEqual(-1)
+          }
+        },
+        { timeout: 25_000 },
+      )
     }
     expect(problems).toEqual([])
   },

@@ -84,7 +84,7 @@ test('a panel gets another width by its corner and by keys on its edge, and keep
   const edge = page.getByRole('separator', { name: 'Width of the panel' })
   await edge.press('ArrowRight')
   await expect.poll(async () => (await box()).width).toBe(516)
-  expect(await edge.getAttribute('aria-valuenow')).toBe('516')
+  await expect.poll(() => edge.getAttribute('aria-valuenow')).toBe('516')
   await page.reload()
   await expect.poll(async () => (await box()).width).toBe(516)
   for (let n = 0; n < 16; n++) await edge.press('ArrowRight')

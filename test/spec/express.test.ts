@@ -1,18 +1,16 @@
 import { describe } from 'vitest'
 import { through } from '../support/through.ts'
 
-// Bodies, lists, paths, headers and refusals. `npm run test:slow` runs the tests of all operations.
-describe('five files through an Express router at a path', () =>
+// Bodies, lists and refusals. `npm run test:slow` runs the tests of all operations.
+describe('three files through an Express router at a path', () =>
   through(
     'express',
     // @ts-expect-error Vite replaces this call.
     import.meta.glob(
       [
         './operations/batch-create.test.ts',
-        './operations/batch-idempotency.test.ts',
         './operations/conventions.test.ts',
         './operations/refusals.test.ts',
-        './operations/transport.test.ts',
       ],
       { query: '?express' },
     ),

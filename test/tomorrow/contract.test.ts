@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { round, testChanges } from './contract.ts'
 import { judgeOf } from './opened.ts'
 
-testChanges(2)
+testChanges(1)
 
 test('the check of responses notices a change that the contract does not allow', async () => {
   const { responses, document } = await round(1, { only: ['field', 'enum'] })

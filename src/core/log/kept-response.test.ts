@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { KeptResponse } from './kept-response.ts'
 import { type LogEntry, RequestLog } from './request-log.ts'
@@ -35,4 +36,27 @@ test('a body is dropped when a reset replaces its log with an empty one', () => 
   const first = logged(log, 'first')
   log.load()
   expect(first.show()).toMatchObject({ body: null, body_bytes: 5 })
+})
+
+const LONG = `{"api_key":"long-secret-1"}${'x'.repeat(5_000)}`
+
+test('a long body is searched for secrets when it is shown, and has the checksum of what is shown', () => {
+  const response = new KeptResponse(200, [])
+  response.write(LONG)
+  const shown = LONG.replace('long-secret-1', '(redacted)')
+  expect([response.show().body, response.crc32]).toEqual([shown, crc32(shown)])
+})
+
+test('a long body that is continued has the checksum of the whole', () => {
+  const response = new KeptResponse(200, [])
+  response.write('x'.repeat(5_000))
+  response.write('y')
+  expect(response.crc32).toBe(crc32(`${'x'.repeat(5_000)}y`))
+})
+
+test('a long body that was dropped before anything asked for it has no checksum, a short one has', () => {
+  const log = new RequestLog(1)
+  const [long, short] = [logged(log, LONG), logged(log, 'short')]
+  log.clear()
+  expect([long.crc32, short.crc32]).toEqual([undefined, crc32('short')])
 })

@@ -14,6 +14,12 @@ export const MAX_KEPT_IN_ALL = 16 * 1024 * 1024
 /** Estimated bytes of memory for one body in addition to its text. */
 const OVERHEAD = 256
 
+/** A body with more bytes than this is searched for secrets only when it is asked for: that takes a fifth of a long list. */
+const SEARCHED_AT_ONCE = 4_096
+
+/** A body with more bytes than this is searched at once, because only its beginning is kept. */
+const KEPT_WHOLE = 65_536
+
 /** A response as the log shows it. */
 export const keptResponse = () =>
   z.strictObject({
@@ -62,13 +68,14 @@ export class KeptResponse {
   readonly #secrets: readonly string[]
   readonly #words: readonly string[]
   #body = ''
+  /** The body while it is not yet searched for secrets. Bytes: the garbage collector would move a long string twice. */
+  #unsearched: Buffer | undefined
   #kept = 0
   #bytes = 0
   #isQueued = false
   #isDropped = false
   #isShared = false
-  /** CRC-32 of the whole body, without its secrets. Every response has one: a cryptographic digest would slow them down. */
-  crc32 = 0
+  #crc32: number | undefined = 0
 
   /**
    * @param secrets names of the fields of a JSON body whose values are masked
@@ -86,23 +93,50 @@ export class KeptResponse {
     this.#secrets = secrets
   }
 
+  /** CRC-32 of the whole body, without its secrets. Undefined if it was dropped before anything asked for it. */
+  get crc32(): number | undefined {
+    this.#search()
+    return this.#crc32
+  }
+
   /** Adds a part of the body. @param bytes its length, when the text is not UTF-8 */
   write(text: string, bytes = Buffer.byteLength(text)): void {
     if (bytes === 0) return
+    this.#search()
+    const isLater = this.#bytes === 0 && bytes > SEARCHED_AT_ONCE && bytes <= KEPT_WHOLE
     this.#bytes += bytes
     if (!this.#isQueued) {
       this.#isQueued = true
       bodies.add(this)
     }
+    if (!isLater) this.#add(text)
+    else {
+      this.#unsearched = Buffer.from(text)
+      this.#keep(bytes)
+    }
+  }
+
+  #search(): void {
+    const body = this.#unsearched
+    if (body === undefined) return
+    this.#unsearched = undefined
+    this.#keep(-this.#kept)
+    this.#add(body.toString())
+  }
+
+  #add(text: string): void {
     const room = MAX_KEPT_BYTES - this.#kept
     const shown = withoutWords(withoutSecretsInText(redacted(text, this.#secrets)), this.#words)
-    this.crc32 = crc32(shown, this.crc32)
+    this.#crc32 = crc32(shown, this.#crc32)
     if (room <= 0 || this.#isDropped) return
     const part = beginning(shown, room)
     this.#body += part
-    const kept = Buffer.byteLength(part)
-    this.#kept += kept
-    bodies.grow(kept)
+    this.#keep(Buffer.byteLength(part))
+  }
+
+  #keep(bytes: number): void {
+    this.#kept += bytes
+    bodies.grow(bytes)
   }
 
   /** Yields the lines of a stream, and keeps each of them. */
@@ -117,15 +151,18 @@ export class KeptResponse {
   replace(status: number, headers: HeaderList, body: Buffer): void {
     this.#status = status
     this.#headers = headers
-    bodies.grow(-this.#kept)
+    this.#keep(-this.#kept)
+    this.#unsearched = undefined
     this.#body = ''
-    this.#kept = 0
     this.#bytes = 0
-    this.crc32 = 0
+    this.#crc32 = 0
     const text = body.toString()
     this.write(text, body.length)
     // The text of bytes that are not UTF-8 hides their differences.
-    if (Buffer.byteLength(text) !== body.length) this.crc32 = crc32(body)
+    if (Buffer.byteLength(text) !== body.length) {
+      this.#search()
+      this.#crc32 = crc32(body)
+    }
   }
 
   /** Marks the response as part of more than one log, so that its body outlives any of them. */
@@ -141,6 +178,8 @@ export class KeptResponse {
   /** Forgets the body. @returns how many bytes were kept of it */
   drop(): number {
     const kept = this.#kept
+    if (this.#unsearched !== undefined) this.#crc32 = undefined
+    this.#unsearched = undefined
     this.#body = ''
     this.#kept = 0
     this.#isDropped = true
@@ -148,6 +187,7 @@ export class KeptResponse {
   }
 
   show(): ShapeOf<typeof keptResponse> {
+    this.#search()
     return {
       status: this.#status,
       headers: this.#headers.map(([name, value]) => ({

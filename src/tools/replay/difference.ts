@@ -44,7 +44,9 @@ function differenceIn(one: RecordedOutput | undefined, other: RecordedOutput | u
     const [recorded = 'none', replayed = 'none'] = [lines[line], others[line]]
     if (recorded !== replayed) return { place: line === 0 ? 'status' : 'headers', recorded, replayed }
   }
-  if (one.crc32 !== other.crc32 || one.bytes !== other.bytes) return inBody(one, other)
+  // The body of a long response that has left the log has a length only.
+  const isKnown = one.crc32 !== undefined && other.crc32 !== undefined
+  if ((isKnown && one.crc32 !== other.crc32) || one.bytes !== other.bytes) return inBody(one, other)
   const [recorded, replayed] = [sentOf(one), sentOf(other)]
   return recorded === replayed ? undefined : { place: 'bytes sent', recorded, replayed }
 }

@@ -1,0 +1,175 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { command, temporaryFile } from '../cli/in-process.ts'
+import { fewOf, harOf, KEYS, recordTraffic } from '../real-service/record.ts'
+import { RealService } from '../real-service/service.ts'
+
+type Fields = Record<string, unknown>
+
+interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Fields
+}
+
+type Entries = Awaited<ReturnType<typeof recordTraffic>>['entries']
+
+let recorded: Promise<Entries> | undefined
+
+/** A few exchanges with the service, recorded once. */
+export async function entriesOf(): Promise<Entries> {
+  recorded ??= recordTraffic().then(({ entries }) => fewOf(entries))
+  return recorded
+}
+
+/** Those of them that only read. */
+export async function reads(): Promise<Entries> {
+  return (await entriesOf()).filter(
+    ({ request }) => request.method === 'GET' && !request.url.includes('/batch-predictions'),
+  )
+}
+
+/** The service, whose answers to some paths are changed; `requests` are those that it got. */
+export async function changedService(path: RegExp, change: (answer: Answer) => void) {
+  const { base, close } = await new RealService().listen()
+  const requests: string[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    requests.push(`${request.method} ${request.url}`)
+    const { authorization = '', 'content-type': type = 'application/json' } = request.headers
+    const answer = await fetch(new URL(request.url ?? '', base), {
+      method: request.method ?? 'GET',
+      headers: { authorization, 'content-type': type, 'accept-encoding': 'identity' },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    })
+    const { 'content-encoding': _, ...headers } = Object.fromEntries(answer.headers)
+    const text = await answer.text()
+    if (!path.test(request.url ?? ''))
+      return void response
+        .writeHead(answer.status, { ...headers, 'content-length': Buffer.byteLength(text) })
+        .end(text)
+    const changed: Answer = {
+      status: answer.status,
+      headers,
+      body: text.startsWith('{') && !text.includes('\n') ? JSON.parse(text) : {},
+    }
+    change(changed)
+    const written = JSON.stringify(changed.body)
+    response
+      .writeHead(changed.status, { ...changed.headers, 'content-length': Buffer.byteLength(written) })
+      .end(written)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+    await close()
+  })
+  return { against: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`, requests }
+}
+
+export const NONE = /^$/
+
+/** Runs drift against a service, and returns the findings that blame the service. */
+export async function against(url: string, flags: readonly string[] = [], exchanges?: readonly unknown[]) {
+  const file = temporaryFile('traffic.har', harOf(exchanges ?? (await entriesOf())))
+  const options = ['--against', url, '--key-env', 'REAL_KEY', '--json', '--fail-on', 'service']
+  const { code, out, err } = await command(['drift', file, ...options, ...flags], { REAL_KEY: KEYS[0] })
+  if (out === '') throw new Error(err)
+  const { findings, live } = JSON.parse(out)
+  const own = findings.filter(({ blame }: Fields) => blame === 'service')
+  return {
+    code,
+    live,
+    texts: own.map(({ kind, request, detail }: Fields) => `${kind} ${request}: ${detail}`),
+  }
+}
+
+const USERS = 'GET /organization/teamspaces/{teamspace_id}/users'
+const SERVERS = 'GET /organization/mcp-servers'
+const set = (fields: (body: Fields) => Fields) => (answer: Answer) => {
+  answer.body = { ...answer.body, ...fields(answer.body) }
+}
+const items = (change: (item: Fields) => Fields) =>
+  set(({ data }) => ({ data: (data as Fields[])?.map(change) }))
+
+/** Ten changes of the running service, each with the only finding that it must lead to. */
+export const changes: readonly (readonly [
+  name: string,
+  path: RegExp,
+  change: (answer: Answer) => void,
+  finding: string,
+])[] = [
+  [
+    'a field is gone',
+    /mcp-servers/,
+    items(({ icon_url: _, ...rest }) => rest),
+    `gone ${SERVERS}: body /data/*/icon_url: is missing`,
+  ],
+  [
+    'a field is new',
+    /mcp-servers/,
+    items((item) => ({ ...item, owner: 'Ada' })),
+    `added ${SERVERS}: body /data/*/owner: is new`,
+  ],
+  [
+    'a field has another type',
+    /mcp-servers/,
+    items((item) => ({ ...item, transport: 7 })),
+    `changed ${SERVERS}: body /data/*/transport: is number instead of string`,
+  ],
+  ['a field of the list is new', /\/users/, set(() => ({ total: 7 })), `added ${USERS}: body /total: is new`],
+  [
+    'a field of the list is gone',
+    /\/users/,
+    set(() => ({ has_more: undefined })),
+    `gone ${USERS}: body /has_more: is missing`,
+  ],
+  [
+    'an inner field is gone',
+    /\/users/,
+    items((item) => ({ ...item, permissions: { agent_ids: [] } })),
+    `gone ${USERS}: body /data/*/permissions/role: is missing`,
+  ],
+  [
+    'the status is another one',
+    /mcp-servers/,
+    (answer) => {
+      answer.status = 203
+    },
+    `changed ${SERVERS}: status: 203 instead of 200`,
+  ],
+  [
+    'a request is refused',
+    /data-views/,
+    (answer) => {
+      answer.status = 400
+    },
+    'changed GET /data-views: status: 400 instead of 200',
+  ],
+  [
+    'a timestamp has another form',
+    /mcp-servers/,
+    items((item) => ({ ...item, created_at: '2026-02-03' })),
+    `changed ${SERVERS}: body /data/*/created_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z`,
+  ],
+  [
+    'a header is gone',
+    /consumption/,
+    ({ headers }) => {
+      delete headers['x-ratelimit-remaining']
+    },
+    'changed GET /organization/reports/consumption-breakdown: header X-RateLimit-Remaining: is missing',
+  ],
+]
+
+/** Tests that a change of the service is the only finding. */
+export function testServiceChanges(cases: typeof changes): void {
+  test.each(cases)('%s: the service has changed', async (_, path, change, finding) => {
+    const { against: url } = await changedService(path, change)
+    const { texts, code } = await against(url, [], await reads())
+    expect([texts, code]).toEqual([[finding], 1])
+  })
+}
