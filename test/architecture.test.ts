@@ -178,9 +178,9 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
-  cli: 3_369,
+  cli: 3_372,
   client: 2_008,
-  core: 20_459,
+  core: 20_464,
   dashboard: 9_320,
   emulator: 1_832,
   endpoints: 1_443,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   src: 695,
   terminal: 2_142,
   testing: 1_118,
-  tools: 5_205,
+  tools: 5_215,
   'tools/certify': 1_331,
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { CallControl, OwnCalls } from '../client/ask.ts'
 import type { Json } from '../core/json.ts'
+import { counted } from '../core/words.ts'
 import { kind, option, optional, toggle } from '../emulator/option.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { FAILED, OK, type SandboxInvocation } from '../terminal/command.ts'
@@ -87,7 +88,7 @@ export const requestCommands = [
       stable,
     },
     query: (_, options) => queryOf(options),
-    exports: ({ log }, _, { har }) => [har, `${log.entries.length} requests`],
+    exports: ({ log }, _, { har }) => [har, counted(log.entries.length, 'request')],
   }),
   call('requests verify', 'POST /requests/verify', {
     description: 'Check that requests have come: exit code 1 when they have not',

@@ -105,12 +105,15 @@ export function zodIssues(error: z.ZodError, at: string): IssueList {
   return found
 }
 
+/** Types that zod has and JSON has not, in the words of JSON Schema. */
+const TYPES: Readonly<Record<string, string>> = { int: 'integer', record: 'object' }
+
 function issueOf(issue: z.core.$ZodIssue, where: string): Issue {
   // Only zod's own message is replaced, not one that a schema sets.
   const received = issue.code === 'invalid_type' ? /received (\w+)$/.exec(issue.message)?.[1] : undefined
   if (issue.code === 'invalid_type' && received !== undefined) {
-    const detail =
-      received === 'undefined' ? REQUIRED : `must be of the type ${issue.expected}, not ${received}`
+    const type = TYPES[issue.expected] ?? issue.expected
+    const detail = received === 'undefined' ? REQUIRED : `must be of the type ${type}, not ${received}`
     return { pointer: where, detail }
   }
   const { params } = issue.code === 'custom' ? issue : {}

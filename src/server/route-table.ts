@@ -111,7 +111,8 @@ function decode(
   return params
 }
 
-function decoded(segment: string): string | undefined {
+/** A segment without percent-encoding; undefined when a `%` in it begins no character. */
+export function decoded(segment: string): string | undefined {
   if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)

@@ -1,4 +1,159 @@
-import { harChanges } from './har-changes.ts'
+import { expect, test } from 'vitest'
+import { command, temporaryFile } from '../cli/in-process.ts'
+import { entriesOf, harChanges } from './har-changes.ts'
 import { testHarChanges } from './har-changes-tests.ts'
+import { driftOf, expectNone, findingTexts, recorded } from './recorded.ts'
 
 testHarChanges(harChanges)
+
+test('entries that are no exchange with the service are left out, each with the reason', async () => {
+  const har = await recorded()
+  const [page] = entriesOf(har, 'pages.create', 200)
+  const like = (request: object, response: object = {}, more: object = {}) => ({
+    ...{ ...page, request: { ...page?.request, ...request }, response: { ...page?.response, ...response } },
+    ...more,
+  })
+  const strange = [
+    like({ method: 'OPTIONS' }),
+    like({}, { status: 0 }),
+    like({}, { status: 304 }),
+    like({}, { status: 503 }),
+    like({}, {}, { _fromCache: 'disk' }),
+    like({ url: 'https://cdn.example/v1/pages' }),
+    like({ url: 'wss://cdn.example/v1/pages' }),
+    like({ url: '/v1/pages' }),
+    like({ url: `${page?.request.url}/7` }, { status: 404 }),
+    {},
+  ]
+  // A value that is no object at all has no request.
+  const report = await driftOf({ log: { entries: [...har.log.entries, ...strange] } })
+  expect(findingTexts(report)).toEqual([])
+  expect(report.left_out).toEqual({
+    'operation without a contract': 11,
+    preflight: 1,
+    'no response': 1,
+    'from a cache': 2,
+    'failure of the server': 1,
+    'another address': 1,
+    'no exchange by HTTP with an absolute URL': 2,
+    'refused, and no operation': 1,
+  })
+})
+
+test('the base URL is that of most exchanges, also below a prefix, and --base chooses another one', async () => {
+  const har = await recorded()
+  for (const [n, { request }] of har.log.entries.entries())
+    request.url = request.url.replace(
+      /^http:..[^/]+/,
+      n < 3 ? 'https://old.example' : 'https://API.example/gateway',
+    )
+  const { files, left_out } = await driftOf(har)
+  expect([files[0]?.base, left_out['another address']]).toEqual(['https://api.example/gateway/v1', 3])
+  const old = await driftOf(har, { base: 'https://old.example/v1/' })
+  expect([old.files[0]?.base, old.exchanges]).toEqual(['https://old.example/v1', 3])
+  const { code, err } = await command(['drift', 'x.har', '--base', 'api'])
+  expect([code, err]).toEqual([2, expect.stringContaining('--base: "api" is not a URL.')])
+})
+
+test('bodies in base64 are read', async () => {
+  const har = await recorded()
+  for (const { content } of har.log.entries.map(({ response }) => response)) {
+    if (content.text === undefined) continue
+    content.text = Buffer.from(content.text.replace('"teamspace"', '"galaxy"')).toString('base64')
+    content.encoding = 'base64'
+  }
+  expect(findingTexts(await driftOf(har))).toEqual([
+    'contract POST /pages: body /scope: must be one of "teamspace", "organization"',
+  ])
+})
+
+/** A body as Playwright's recordHar writes it with `content: 'attach'`, in the file `traffic.har`. */
+const attached = { size: 74, mimeType: 'application/json', _file: '5f1c0ab1e3.json' }
+
+test.each([
+  ['body in a file of its own', attached],
+  ['body left out, or only in part', { size: -1, mimeType: 'application/json' }],
+  ['body left out, or only in part', { size: 74, mimeType: 'application/json', text: '{"object":"pa' }],
+  ['no body', { size: 0, mimeType: 'application/json', text: '' }],
+  ['body is not JSON', { size: 4, mimeType: 'application/json', text: 'gone' }],
+  ['body in wrong base64', { size: 4, mimeType: 'application/json', text: '???', encoding: 'base64' }],
+])(
+  '%s: it is not compared, and a recording without most bodies is never a pass: exit code 3',
+  async (reason, content) => {
+    const har = await recorded()
+    const pages = entriesOf(har, 'pages.create', 200).slice(0, 1)
+    har.log.entries.splice(0, har.log.entries.length, ...pages)
+    for (const { response } of har.log.entries) response.content = content
+    const file = temporaryFile('traffic.har', JSON.stringify(har))
+    const { code, out } = await command(['drift', file])
+    expect([code, out]).toEqual([
+      3,
+      `No difference. Compared: 0 of 1 exchange.\nNot compared\n  1: ${reason}`,
+    ])
+  },
+)
+
+test('with half of the bodies the exit code is 0, with less than half 3', async () => {
+  const har = await recorded()
+  const [page] = entriesOf(har, 'pages.create', 200)
+  if (page === undefined) throw new Error('there is one')
+  const other = structuredClone(page)
+  other.response.content = attached
+  const codeOf = async (...entries: unknown[]) =>
+    (await command(['drift', temporaryFile('traffic.har', JSON.stringify({ log: { entries } }))])).code
+  expect([await codeOf(page, other), await codeOf(page, other, other)]).toEqual([0, 3])
+})
+
+test('headers and timings that a tool left out or spelt differently are no difference', async () => {
+  const har = await recorded()
+  const entries = har.log.entries.map(({ request, response }) => ({
+    request: { method: request.method, url: request.url, headers: {}, postData: request.postData },
+    response: { status: String(response.status), content: response.content },
+  }))
+  // Without its Idempotency-Keys, a repeated creation is another one: only answers are compared here.
+  expect(findingTexts(await driftOf({ log: { entries: entries.slice(0, 30) } }))).toEqual([])
+})
+
+test('equal differences are one finding with the first entry, whichever list item they are about', async () => {
+  const har = await recorded()
+  const [users] = entriesOf(har, 'teamspace-users.list', 200)
+  const copy = structuredClone(users) as NonNullable<typeof users>
+  const list = JSON.parse(copy.response.content.text ?? '')
+  for (const each of list.data) each.email = null
+  copy.response.content.text = JSON.stringify(list)
+  har.log.entries.splice(2, 0, copy, structuredClone(copy))
+  const { findings } = await driftOf(har)
+  expect(findings).toMatchObject([
+    {
+      blame: 'contract',
+      detail: 'body /data/0/email: must be of the type string, not null',
+      count: 6,
+      entry: 2,
+    },
+  ])
+})
+
+test('an operation whose status is not that of the others gets its own', async () => {
+  const har = await recorded()
+  for (const { response } of entriesOf(har, 'batch-predictions.create', 200)) response.status = 202
+  const { findings, settings } = await driftOf(har)
+  expect([findings.map(({ blame, setting }) => `${blame} ${setting}`), settings]).toEqual([
+    ['open success.create'],
+    { 'success.overrides': { 'batch-predictions.create': 202 } },
+  ])
+  expectNone(await driftOf(har, { settings }))
+})
+
+test('a status that no setting can have hides no other one', async () => {
+  const har = await recorded()
+  for (const { response } of entriesOf(har, 'batch-predictions.create', 200)) response.status = 202
+  for (const { response } of entriesOf(har, 'teamspaces.update', 200)) {
+    response.status = 204
+    response.content.text = ''
+    response.content.size = 0
+  }
+  const { settings } = await driftOf(har)
+  expect(settings).toEqual({ 'success.overrides': { 'batch-predictions.create': 202 } })
+})
+
+// Nothing in it fits, so each of the three runs looks for settings in vain.

@@ -32,10 +32,11 @@ test('with --writes, creations are repeated and their new ids are used', async (
 
 test('an address without TLS, a key that is missing and a service that is not there are refused with the way out', async () => {
   const file = temporaryFile('traffic.har', harOf(await entriesOf()))
-  const outcome = async (...flags: string[]) => {
-    const { code, err } = await command(['drift', file, ...flags], { REAL_KEY: 'k' })
+  const outcomeIn = async (env: object, ...flags: string[]) => {
+    const { code, err } = await command(['drift', file, ...flags], { REAL_KEY: 'k', ...env })
     return `${code} ${err}`
   }
+  const outcome = (...flags: string[]) => outcomeIn({}, ...flags)
   expect(await outcome('--against', 'http://api.example/v1', '--key-env', 'REAL_KEY')).toMatch(
     /^2 --against: .* not encrypted/,
   )
@@ -46,4 +47,10 @@ test('an address without TLS, a key that is missing and a service that is not th
   expect(await outcome('--against', 'http://127.0.0.1:2/v1', '--key-env', 'REAL_KEY')).toMatch(
     /^1 http:\/\/127.0.0.1:2 cannot be reached \(ECONNREFUSED\)/,
   )
+  const flags = ['--against', 'https://127.0.0.1:2/v1', '--key-env', 'REAL_KEY']
+  for (const HTTPS_PROXY of ['socks5://127.0.0.1:1', 'http://', '127.0.0.1:nonsense'])
+    expect(await outcomeIn({ HTTPS_PROXY }, ...flags)).toMatch(
+      /^2 HTTPS_PROXY is not the address of a proxy\./,
+    )
+  expect(await outcomeIn({ HTTPS_PROXY: '127.0.0.1:2' }, ...flags)).toMatch(/ECONNREFUSED/)
 })

@@ -68,6 +68,14 @@ test('bodies that are left out, attached, in wrong base64 or not JSON are counte
   })
 })
 
+test('a deletion of a path that cannot be decoded removes nothing', async () => {
+  const url = 'https://api.workspace.test/v1/pages/%zz'
+  const request = { method: 'DELETE', url, headers: [] }
+  const gone = { ...entry(2), request, response: { ...entry(2).response, status: 204 } }
+  const { pages, report } = await imported(harOf([entry(1), gone]))
+  expect([pages, report.left_out]).toEqual([1, { deletion: 1 }])
+})
+
 test('HAR 1.1 is read as HAR 1.2 is', async () => {
   expect((await imported(harOf([entry(1)], '1.1'))).pages).toBe(1)
 })

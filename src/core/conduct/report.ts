@@ -2,6 +2,7 @@ import { loggedOperation } from '../explain/limits.ts'
 import { list } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { counted } from '../words.ts'
 import { callsOf } from './calls.ts'
 import { type ConductReport, type Finding, SEVERITIES } from './finding.ts'
 import { observe } from './observed.ts'
@@ -28,10 +29,11 @@ export function conductOf(
   const skipped = new Set<string>()
   const skip = (reason: string) => void skipped.add(reason)
   const { dropped } = sandbox.log
-  if (dropped > 0) skip(`The log has dropped ${dropped} requests: verdicts that need them are missing.`)
+  if (dropped > 0)
+    skip(`The log has dropped ${counted(dropped, 'request')}: verdicts that need them are missing.`)
   const all = families.flatMap(({ judge }) => judge({ requests, calls, retries, sandbox, skip }))
   const unknown = requests.filter(({ arrived }) => arrived === undefined).length
-  if (unknown > 0) skip(`${unknown} requests came without HTTP: how they ended was not judged.`)
+  if (unknown > 0) skip(`${counted(unknown, 'request')} came without HTTP: how they ended was not judged.`)
   const positions = new Map(requests.map(({ id, index }) => [id, index]))
   const firstOf = ({ requests: [first = ''] }: Finding) => positions.get(first) ?? requests.length
   const rankOf = ({ severity }: Finding) => SEVERITIES.indexOf(severity)

@@ -12,6 +12,7 @@ const operations = [
   named('books.show', 'GET', '/books/{book_id}'),
   named('shelves.books.list', 'GET', '/shelves/{shelf_id}/books'),
   named('books.create', 'POST', '/books'),
+  named('odd.show', 'GET', "/o.d(d+$'/{id}"),
 ]
 
 test.for<[key: string, name: string | undefined]>([
@@ -22,6 +23,8 @@ test.for<[key: string, name: string | undefined]>([
   ['ts-a POST /v1/books', 'books.create'],
   ['ts-a GET /v1/books/b%201', 'books.show'],
   ['ts-a GET /@w3/v1/shelves/s/books', 'shelves.books.list'],
+  ["ts-a GET /v1/o.d(d+$'/1", 'odd.show'],
+  ["ts-a GET /v1/oxd(d+$'/1", undefined],
   ['ts-a DELETE /v1/books', undefined],
   ['ts-a GET /v1/papers', undefined],
   ['ts-a nothing.known', undefined],

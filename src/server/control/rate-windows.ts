@@ -8,7 +8,7 @@ export function operationOf(key: string, operations: Iterable<AnyOperation>): An
   for (const operation of operations) {
     if (key.endsWith(` ${operation.name}`)) return operation
     // The path of a request begins with the base path, which templates do not have.
-    const path = operation.path.replaceAll(/\{\w+\}/g, '[^/]+')
+    const path = operation.path.replaceAll(/[^\w/{}]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')
     if (new RegExp(` ${operation.method} /(?:\\S*/)?v1${path}$`).test(key)) return operation
   }
   return undefined

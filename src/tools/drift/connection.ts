@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 import zlib from 'node:zlib'
 import { isLoopback } from '../../server/origins.ts'
+import { decoded } from '../../server/route-table.ts'
 import { type Environment, UsageError } from '../../terminal/options.ts'
 import type { HarEntry } from './har.ts'
 
@@ -21,6 +22,7 @@ export interface LiveService {
   /** That of its base URL, without a slash at the end. */
   readonly path: string
   readonly key: string
+  readonly proxy: URL | undefined
   readonly env: Environment
 }
 
@@ -34,19 +36,27 @@ export function serviceOf(against: string, keyEnv: string | undefined, env: Envi
     throw new UsageError(['--key-env is missing. Give the name of the environment variable with the key.'])
   if (key === '')
     throw new UsageError([`--key-env: the environment has no variable ${keyEnv}. Set it to the key.`])
-  return { origin, path: pathname.replace(/\/+$/, ''), key, env }
+  return { origin, path: pathname.replace(/\/+$/, ''), key, proxy: proxyOf(env), env }
+}
+
+// Its value may have a password, so that no message repeats it. curl, too, reads one without a scheme.
+function proxyOf(env: Environment): URL | undefined {
+  const given = env.HTTPS_PROXY || env.https_proxy
+  if (!given) return undefined
+  const address = given.includes('://') ? given : `http://${given}`
+  if (URL.canParse(address) && /^https?:\/\//i.test(address)) return new URL(address)
+  throw new UsageError(['HTTPS_PROXY is not the address of a proxy. Write http://host:port, or unset it.'])
 }
 
 /** Begins a request to the service, through the proxy of the environment. Redirects are not followed. */
 export function requestTo(
-  { origin, path, env }: LiveService,
+  { origin, path, proxy, env }: LiveService,
   target: string,
   options: RequestOptions,
 ): ClientRequest {
   const url = new URL(origin + path + target)
   // From Node 24 on, the usual agent may take the proxy of the environment, which cannot reach this machine.
   if (url.protocol !== 'https:') return plainRequest(url, { ...options, agent: new PlainAgent() })
-  const proxy = env.HTTPS_PROXY || env.https_proxy
   const excepted = (env.NO_PROXY || env.no_proxy || '')
     .split(',')
     .map((each) => each.trim().replace(/^\*?\./, ''))
@@ -55,7 +65,7 @@ export function requestTo(
   )
   return tlsRequest(url, {
     ...options,
-    agent: proxy && !isDirect ? new TunnelAgent(new URL(proxy)) : new Agent(),
+    agent: proxy && !isDirect ? new TunnelAgent(proxy) : new Agent(),
   })
 }
 
@@ -74,9 +84,8 @@ class TunnelAgent extends Agent {
   ): undefined {
     const { hostname, port, protocol, username, password } = this.#proxy
     const path = `${options.host}:${options.port}`
-    const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString(
-      'base64',
-    )
+    const words = [username, password].map((each) => decoded(each) ?? each)
+    const login = Buffer.from(words.join(':')).toString('base64')
     const headers = { host: path, ...(username && { 'proxy-authorization': `Basic ${login}` }) }
     const fail = (error: Error) => callback?.(error, undefined as unknown as Duplex)
     const send = protocol === 'https:' ? tlsRequest : plainRequest

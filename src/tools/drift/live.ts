@@ -5,6 +5,7 @@ import { readRetryAfter } from '../../core/conduct/observed.ts'
 import { elapsedTime, hostTime } from '../../core/time/clock.ts'
 import { MINUTE, SECOND } from '../../core/time/instant.ts'
 import { type Cancel, later } from '../../core/time/realtime.ts'
+import { counted } from '../../core/words.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
 import type { DriftDifference } from './blame.ts'
@@ -95,7 +96,7 @@ export async function compareLive(
     differences,
     sent: client.sent,
     compared,
-    notes: [`${client.sent} requests to ${service.origin}`, ...notes],
+    notes: [`${counted(client.sent, 'request')} to ${service.origin}`, ...notes],
   }
 }
 

@@ -3,7 +3,7 @@ import type { AnyOperation } from '../../core/operation.ts'
 import { Placeholders } from '../../core/record/placeholders.ts'
 import { isDistinct, isSecretName, mapCredentials } from '../../core/redaction.ts'
 import { formatInstant } from '../../core/time/instant.ts'
-import { RouteTable } from '../../server/route-table.ts'
+import { decoded, RouteTable } from '../../server/route-table.ts'
 import { RECEIVED_KINDS, type Received, type ReceivedKind } from '../../service/imported.ts'
 import {
   bodyOf,
@@ -106,7 +106,7 @@ export class Collected {
       this.succeeded?.push({ ...common, sent, shown: (received.value ?? {}) as JsonObject })
     const creates = this.succeeded !== undefined && operation?.contract === true && common.sent !== undefined
     if (method === 'DELETE')
-      return this.#remove({ ...common, shown: { id: decodeURIComponent(path.replace(/.*\//, '')) } })
+      return this.#remove({ ...common, shown: { id: decoded(path.replace(/.*\//, '')) ?? '' } })
     if (received.body === 'unknown') return whyNoBody(content)
     if (received.value === undefined) return received.body === 'none' ? 'no body' : 'body is not JSON'
     const kinds = new Set<string>()

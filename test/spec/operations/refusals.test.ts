@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyText } from '../../support/any-text.ts'
 import { type RequestOptions, testEmulator } from '../../support/emulator.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
 
@@ -70,7 +71,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
     '24h',
     'open',
   ),
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.jsonValue({ maxDepth: 3 }),
 )
 const names = fc.constantFrom(
