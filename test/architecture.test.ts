@@ -180,7 +180,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
   cli: 3_372,
   client: 2_008,
-  core: 20_464,
+  core: 20_465,
   dashboard: 9_320,
   emulator: 1_832,
   endpoints: 1_443,

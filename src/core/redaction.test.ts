@@ -4,6 +4,7 @@ import {
   isDistinct,
   isSecretName,
   mapCredentials,
+  Pseudonyms,
   secretsIn,
   withoutSecrets,
   withoutSecretsInText,
@@ -121,4 +122,16 @@ test('the credentials of a header are its words, without schemes and the sandbox
 test('common words, numbers and short texts are not masked in other places', () => {
   expect(['string', 'password', '12345', 'ab-1', ''].map(isDistinct)).toEqual(Array(5).fill(false))
   expect(['hunter2', 'Swordfish', 'correct horse', 'p@ssw0rd'].map(isDistinct)).toEqual(Array(4).fill(true))
+})
+
+test.for<[what: string, text: string]>([
+  ['base64, such as that of an image', `data:image/png;base64,${'aGVsbG8gd29ybGQ+'.repeat(25_000)}`],
+  ['names with dots', 'a.'.repeat(200_000)],
+  ['questions', '?a'.repeat(200_000)],
+  ['the start of tokens', 'eyJ-'.repeat(100_000)],
+])('a text of 400,000 characters takes no more than its length: %s', ([, text]) => {
+  for (const all of [true, false]) {
+    const names = new Pseudonyms('secret', { words: [], free: [], ids: new Set(), all })
+    expect(names.inside({ text }).text.length).toBeGreaterThan(0)
+  }
 })

@@ -168,17 +168,18 @@ const WORD_FIELDS = ['object', 'type', 'status', 'role', 'scope']
 const ID_FIELD = /(?:^|_)ids?$|[a-z]I[Dd]s?$/
 const PLAIN_ID = /^[\w.:~-]{1,128}$/
 const PLAIN_NAME = /^[\p{L}_$][\w$.-]{0,63}$/u
-const EMAIL = /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu
+// Each of these begins only where a run of its characters does: tried inside of one, a long text takes the square of its length.
+const EMAIL = /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu
 const URL_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>\\]+/gi
 const TEXT_PARTS = new RegExp(`${URL_TEXT.source}|${EMAIL.source}|[\\p{L}\\p{M}\\p{N}]+`, 'giu')
 
 /** A URL or a path with a signature, a token or a password. */
 const SIGNED =
-  /[^\s"'<>\\?]*\?[^\s"'<>\\]*?(?:sig|signature|token|expires|credential|policy|key|hash|hmac|x-[a-z]+-[\w-]+)=[^\s"'<>\\]*|\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/@"'<>]+@[^\s"'<>\\]*/gi
+  /(?<![^\s"'<>\\])[^\s"'<>\\?]*\?[^\s"'<>\\]*?(?:sig|signature|token|expires|credential|policy|key|hash|hmac|x-[a-z]+-[\w-]+)=[^\s"'<>\\]*|\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/@"'<>]+@[^\s"'<>\\]*/gi
 
 /** A text in the form of a token: a JWT, one with a prefix, or many letters and digits. */
 const TOKEN =
-  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:[a-z]{2,10}_){1,2}(?=\w*\d)\w{16,}|\bAKIA[A-Z0-9]{16}\b|(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?![\da-f]{8}-)[\w+/-]{32,}={0,2}/gi
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:[a-z]{2,10}_){1,2}(?=\w*\d)\w{16,}|\bAKIA[A-Z0-9]{16}\b|(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?![\da-f]{8}-)[\w+/-]{32,}={0,2}/gi
 
 /**
  * Replaces the texts of a record by others of the same form: letters by letters, digits by digits, of the same length; an e-mail
