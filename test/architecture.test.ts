@@ -178,7 +178,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
-  cli: 3_372,
+  cli: 3_371,
   client: 2_008,
   core: 20_465,
   dashboard: 9_320,

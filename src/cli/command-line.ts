@@ -73,11 +73,13 @@ async function allOptions() {
 // The first word selects the commands. Without one the default command runs; the help lists all commands.
 async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
   const word = isFlag(argv[0]) && !asksForHelp(argv) ? DEFAULT_COMMAND : (argv[0] ?? '')
-  const words = Object.keys(MODULES).find((each) => each.split(' ').includes(word)) ?? ''
-  const load = MODULES[words]
+  const load = MODULES[moduleOf(word) ?? '']
   if (load === undefined) return allCommands()
   return (await load()).filter(({ name }) => name.split(' ')[0] === word)
 }
+
+/** The key of the module with a command. */
+const moduleOf = (word: string) => Object.keys(MODULES).find((words) => words.split(' ').includes(word))
 
 /** The arguments with the words that may be left out: the default command, and the first command of a group. */
 function withDefaults(argv: readonly string[], commands: readonly Declaration[]): readonly string[] {
@@ -240,12 +242,11 @@ function givenTo(command: Command, flag: string): readonly string[] | undefined 
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
   const help = `Run "${pathOf(command)} --help" for its ${command.commands.length > 0 ? 'commands' : 'arguments'} and flags.`
-  const isCommand = (word: string) => Object.keys(MODULES).some((words) => words.split(' ').includes(word))
-  const late = command.name() === DEFAULT_COMMAND ? command.args.find(isCommand) : undefined
-  const order = late === undefined ? '' : `\nA command comes before its flags: ${NAME} ${late} [flags]`
+  const late = command.name() === DEFAULT_COMMAND ? command.args.find(moduleOf) : undefined
+  const order = late === undefined ? [] : [`A command comes before its flags: ${NAME} ${late} [flags]`]
   const missing = command.registeredArguments[command.args.length]
   const meaning = error.code === 'commander.missingArgument' && missing ? `: ${missing.description}` : ''
-  throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help + order])
+  throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help, ...order])
 }
 
 function pathOf(command: Command): string {

@@ -20,9 +20,7 @@ export async function follow(
     for await (const event of followEvents(address, sandbox, { types, signal })) {
       await onEvent(event)
       if (event.type === 'dropped')
-        terminal.err(
-          `Events were dropped, because they came faster than they were read: ${event.data.count}.`,
-        )
+        terminal.err(`Events came faster than they were read, and were dropped: ${event.data.count}.`)
       if (event.type === 'end') terminal.err(`The emulator has ended the stream: ${event.data.reason}`)
     }
     return OK

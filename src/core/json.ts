@@ -34,7 +34,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy of a JSON value with another text for each one, and for each name of a field. */
+/** A copy of a JSON value in which each text, also each name of a field, is replaced. */
 export function withTexts(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value)
   if (Array.isArray(value)) return value.map((each) => withTexts(each, replace))

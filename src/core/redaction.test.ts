@@ -132,6 +132,7 @@ test.for<[what: string, text: string]>([
 ])('a text of 400,000 characters takes no more than its length: %s', ([, text]) => {
   for (const all of [true, false]) {
     const names = new Pseudonyms('secret', { words: [], free: [], ids: new Set(), all })
-    expect(names.inside({ text }).text.length).toBeGreaterThan(0)
+    const other = names.inside({ text: `${text} /a?sig=nature ann@mail.test` }).text
+    expect([other.includes('nature'), other.includes('ann@mail.test')]).toEqual([false, all])
   }
 })

@@ -168,7 +168,7 @@ const WORD_FIELDS = ['object', 'type', 'status', 'role', 'scope']
 const ID_FIELD = /(?:^|_)ids?$|[a-z]I[Dd]s?$/
 const PLAIN_ID = /^[\w.:~-]{1,128}$/
 const PLAIN_NAME = /^[\p{L}_$][\w$.-]{0,63}$/u
-// Each of these begins only where a run of its characters does: tried inside of one, a long text takes the square of its length.
+// These patterns match only from the start of a run of their characters: tried at each one, they take the square of its length.
 const EMAIL = /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu
 const URL_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>\\]+/gi
 const TEXT_PARTS = new RegExp(`${URL_TEXT.source}|${EMAIL.source}|[\\p{L}\\p{M}\\p{N}]+`, 'giu')

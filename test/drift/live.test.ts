@@ -53,4 +53,9 @@ test('an address without TLS, a key that is missing and a service that is not th
       /^2 HTTPS_PROXY is not the address of a proxy\./,
     )
   expect(await outcomeIn({ HTTPS_PROXY: '127.0.0.1:2' }, ...flags)).toMatch(/ECONNREFUSED/)
+  // A proxy that is not used may be anything.
+  const HTTPS_PROXY = 'socks5://127.0.0.1:1'
+  expect(await outcomeIn({ HTTPS_PROXY, NO_PROXY: '127.0.0.1' }, ...flags)).toMatch(/ECONNREFUSED/)
+  flags[1] = 'http://127.0.0.1:2/v1'
+  expect(await outcomeIn({ HTTPS_PROXY }, ...flags)).toMatch(/ECONNREFUSED/)
 })

@@ -82,6 +82,32 @@ test('a request that cannot be parsed is left out, and named', async () => {
   expect(out).toContain('2 inputs repeated: every output is the same, byte for byte.')
 })
 
+test('of a long body that was no longer kept, the length is compared, and the recording says so', async () => {
+  const { emulator, run } = await running({ fixtures: 'demo' })
+  const stub = (text: string) => ({ method: 'GET', path: '/long', body: { text } })
+  await run('call', 'POST', 'stubs', JSON.stringify(stub('x'.repeat(5_000))))
+  const headers = { authorization: 'Bearer live_demo_owner' }
+  expect((await fetch(`${emulator.baseUrl}/long`, { headers })).status).toBe(200)
+  emulator.sandbox.log.clear()
+  const file = join(temporaryDirectory(), 'recording.json')
+  await run('record', '-o', file)
+  const bundle = { file, text: readFileSync(file, 'utf8') }
+  const { code, out } = await command(['replay', file])
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining(
+      '1 response with a long body that is no longer kept: only its length is compared.',
+    ),
+  ])
+  const shorter = changed(bundle, ({ inputs }) => {
+    for (const input of inputs)
+      if ('request' in input && input.output) Object.assign(input.output, { bytes: 7 })
+  })
+  const other = await command(['replay', shorter])
+  expect([other.code, other.out]).toEqual([1, expect.stringMatching(/7 bytes\n/)])
+  expect(other.out).not.toContain('undefined')
+})
+
 test('random sessions replay byte for byte', async () => {
   for await (const bundle of sessions(1, 1)) {
     const { folder: scenarios, remove } = scenarioFiles(bundle)

@@ -54,9 +54,25 @@ test('a long body that is continued has the checksum of the whole', () => {
   expect(response.crc32).toBe(crc32(`${'x'.repeat(5_000)}y`))
 })
 
-test('a long body that was dropped before anything asked for it has no checksum, a short one has', () => {
+test.for<[bytes: number, isKnown: boolean]>([
+  [4_096, true],
+  [4_097, false],
+  [65_536, false],
+  [65_537, true],
+])('a body of %i bytes has its checksum after it was dropped: %s', ([bytes, isKnown]) => {
   const log = new RequestLog(1)
-  const [long, short] = [logged(log, LONG), logged(log, 'short')]
+  const text = 'x'.repeat(bytes)
+  const response = logged(log, text)
   log.clear()
-  expect([long.crc32, short.crc32]).toEqual([undefined, crc32('short')])
+  expect(response.crc32).toBe(isKnown ? crc32(text) : undefined)
+})
+
+test('a long body that is continued or replaced after it was dropped has no checksum of a part', () => {
+  const log = new RequestLog(1)
+  const [continued, replaced] = [logged(log, LONG), logged(log, LONG)]
+  log.clear()
+  continued.write('y')
+  expect([continued.crc32, continued.show().body]).toEqual([undefined, null])
+  replaced.replace(200, [], Buffer.from('z'.repeat(5_000)))
+  expect([replaced.crc32, replaced.show().body]).toEqual([crc32('z'.repeat(5_000)), null])
 })

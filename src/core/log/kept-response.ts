@@ -14,7 +14,7 @@ export const MAX_KEPT_IN_ALL = 16 * 1024 * 1024
 /** Estimated bytes of memory for one body in addition to its text. */
 const OVERHEAD = 256
 
-/** A body with more bytes than this is searched for secrets only when it is asked for: that takes a fifth of a long list. */
+/** A body with more bytes than this is searched for secrets only when it is asked for: that is a quarter of the time of a list. */
 const SEARCHED_AT_ONCE = 4_096
 
 /** A body with more bytes than this is searched at once, because only its beginning is kept. */
@@ -103,7 +103,7 @@ export class KeptResponse {
   write(text: string, bytes = Buffer.byteLength(text)): void {
     if (bytes === 0) return
     this.#search()
-    const isLater = this.#bytes === 0 && bytes > SEARCHED_AT_ONCE && bytes <= KEPT_WHOLE
+    const isLater = !this.#isQueued && bytes > SEARCHED_AT_ONCE && bytes <= KEPT_WHOLE
     this.#bytes += bytes
     if (!this.#isQueued) {
       this.#isQueued = true
@@ -127,7 +127,7 @@ export class KeptResponse {
   #add(text: string): void {
     const room = MAX_KEPT_BYTES - this.#kept
     const shown = withoutWords(withoutSecretsInText(redacted(text, this.#secrets)), this.#words)
-    this.#crc32 = crc32(shown, this.#crc32)
+    if (this.#crc32 !== undefined) this.#crc32 = crc32(shown, this.#crc32)
     if (room <= 0 || this.#isDropped) return
     const part = beginning(shown, room)
     this.#body += part

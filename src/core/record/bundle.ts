@@ -37,7 +37,7 @@ const output = () =>
     /** The status, then a header on each line; for a webhook, its URL comes first. */
     head: z.string(),
     bytes: z.int(),
-    /** Absent when the body is long and had left the log before anything asked for it. */
+    /** Absent when the body is long and was no longer kept. */
     crc32: z.int().exactOptional(),
     /** The body; absent when it is long, and in the older part of a long recording. */
     text: z.string().exactOptional(),
@@ -209,7 +209,7 @@ export async function bundleOf(
       ...(unsummed === 0
         ? []
         : [
-            `${counted(unsummed, 'response')} with a long body had left the log: only the length is compared.`,
+            `${counted(unsummed, 'response')} with a long body that is no longer kept: only its length is compared.`,
           ]),
     ],
     wall: formatInstant(first?.wall ?? options.host()),

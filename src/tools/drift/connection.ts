@@ -22,8 +22,8 @@ export interface LiveService {
   /** That of its base URL, without a slash at the end. */
   readonly path: string
   readonly key: string
+  /** Through which it is reached; undefined: directly. */
   readonly proxy: URL | undefined
-  readonly env: Environment
 }
 
 /** The service that the options name. Throws {@link UsageError}. @param keyEnv the variable with its key */
@@ -36,37 +36,34 @@ export function serviceOf(against: string, keyEnv: string | undefined, env: Envi
     throw new UsageError(['--key-env is missing. Give the name of the environment variable with the key.'])
   if (key === '')
     throw new UsageError([`--key-env: the environment has no variable ${keyEnv}. Set it to the key.`])
-  return { origin, path: pathname.replace(/\/+$/, ''), key, proxy: proxyOf(env), env }
+  return { origin, path: pathname.replace(/\/+$/, ''), key, proxy: proxyOf(new URL(against), env) }
 }
 
-// Its value may have a password, so that no message repeats it. curl, too, reads one without a scheme.
-function proxyOf(env: Environment): URL | undefined {
+// The address may have a password, so that no message repeats it. As for curl, its scheme may be left out.
+function proxyOf({ protocol, hostname }: URL, env: Environment): URL | undefined {
   const given = env.HTTPS_PROXY || env.https_proxy
-  if (!given) return undefined
+  const isDirect = (env.NO_PROXY || env.no_proxy || '')
+    .split(',')
+    .map((each) => each.trim().replace(/^\*?\./, ''))
+    .some((each) => each === '*' || each === hostname || (each && hostname.endsWith(`.${each}`)))
+  if (protocol !== 'https:' || !given || isDirect) return undefined
   const address = given.includes('://') ? given : `http://${given}`
   if (URL.canParse(address) && /^https?:\/\//i.test(address)) return new URL(address)
-  throw new UsageError(['HTTPS_PROXY is not the address of a proxy. Write http://host:port, or unset it.'])
+  throw new UsageError([
+    'HTTPS_PROXY is not the address of a proxy. Write http://host:port, unset it, or name the service in NO_PROXY.',
+  ])
 }
 
 /** Begins a request to the service, through the proxy of the environment. Redirects are not followed. */
 export function requestTo(
-  { origin, path, proxy, env }: LiveService,
+  { origin, path, proxy }: LiveService,
   target: string,
   options: RequestOptions,
 ): ClientRequest {
   const url = new URL(origin + path + target)
   // From Node 24 on, the usual agent may take the proxy of the environment, which cannot reach this machine.
   if (url.protocol !== 'https:') return plainRequest(url, { ...options, agent: new PlainAgent() })
-  const excepted = (env.NO_PROXY || env.no_proxy || '')
-    .split(',')
-    .map((each) => each.trim().replace(/^\*?\./, ''))
-  const isDirect = excepted.some(
-    (each) => each === '*' || each === url.hostname || (each && url.hostname.endsWith(`.${each}`)),
-  )
-  return tlsRequest(url, {
-    ...options,
-    agent: proxy && !isDirect ? new TunnelAgent(proxy) : new Agent(),
-  })
+  return tlsRequest(url, { ...options, agent: proxy ? new TunnelAgent(proxy) : new Agent() })
 }
 
 /** Connects to a TLS server through a proxy. */

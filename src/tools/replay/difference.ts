@@ -44,7 +44,7 @@ function differenceIn(one: RecordedOutput | undefined, other: RecordedOutput | u
     const [recorded = 'none', replayed = 'none'] = [lines[line], others[line]]
     if (recorded !== replayed) return { place: line === 0 ? 'status' : 'headers', recorded, replayed }
   }
-  // The body of a long response that has left the log has a length only.
+  // Of a long body that was no longer kept, only the length is known.
   const isKnown = one.crc32 !== undefined && other.crc32 !== undefined
   if ((isKnown && one.crc32 !== other.crc32) || one.bytes !== other.bytes) return inBody(one, other)
   const [recorded, replayed] = [sentOf(one), sentOf(other)]
@@ -62,7 +62,8 @@ const AROUND = 30
 function inBody(one: RecordedOutput, other: RecordedOutput) {
   const [recorded, replayed] = [one.text, other.text]
   if (recorded === undefined || replayed === undefined) {
-    const facts = ({ bytes, crc32 }: RecordedOutput) => `${bytes} bytes, CRC-32 ${crc32}`
+    const facts = ({ bytes, crc32 }: RecordedOutput) =>
+      crc32 === undefined ? `${bytes} bytes` : `${bytes} bytes, CRC-32 ${crc32}`
     return { place: 'body, whose text is not in the recording', recorded: facts(one), replayed: facts(other) }
   }
   let at = 0
