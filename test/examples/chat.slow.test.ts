@@ -138,7 +138,8 @@ test('an answer that breaks off in the stream is read again, not asked for again
   await page.getByRole('button', { name: 'Read the answer again' }).waitFor()
   await picture(page, 'Chat-lost')
   await page.getByRole('button', { name: 'Read the answer again' }).click()
-  await page.locator('.agent').waitFor()
+  await page.waitForURL(/#Chat\/.+/)
+  await page.locator('.agent:not([aria-busy])').waitFor()
   expect(await page.locator('.user').allTextContents()).toEqual(['Which crane stands in the north?'])
 })
 

@@ -27,9 +27,13 @@ export function Chat() {
   const started = useRef(id)
   const end = useRef<HTMLDivElement>(null)
   const refresh = async () => {
+    const id = started.current
     await client.invalidateQueries({ queryKey: ['conversations'] })
-    await client.invalidateQueries({ queryKey: ['messages', started.current] })
-    if (started.current !== '') location.hash = `Chat/${started.current}`
+    if (id !== '') {
+      // Before the conversation is shown: otherwise the screen would be empty until its messages are there.
+      await client.prefetchQuery({ queryKey: ['messages', id], queryFn: () => api.messages(id) })
+      location.hash = `Chat/${id}`
+    }
     setAsked(undefined)
   }
   const ask = useMutation({
