@@ -59,24 +59,38 @@ function mapSecrets(value: unknown, replace: (secret: string) => string, isSecre
   }
   if (typeof value === 'number' && isSecret) return replace(String(value))
   if (Array.isArray(value)) {
-    const items = value.map((each) => mapSecrets(each, replace, isSecret))
-    return items.some((each, n) => each !== value[n]) ? items : value
+    let items: unknown[] | undefined
+    for (const [n, each] of value.entries()) {
+      const mapped = mapSecrets(each, replace, isSecret)
+      if (mapped === each) continue
+      items ??= [...value]
+      items[n] = mapped
+    }
+    return items ?? value
   }
   if (typeof value !== 'object' || value === null) return value
-  const isOauth = OAUTH_MARKS.some((name) => Object.hasOwn(value, name))
-  const fields = Object.entries(value).map(([name, each]): [string, unknown] => {
-    const isOwn = isSecretName(name) || (isOauth && OAUTH_NAMES.includes(name))
+  const object = value as JsonObject
+  let fields: Map<string, unknown> | undefined
+  for (const name of Object.keys(object)) {
+    const isOwn = isSecretName(name) || (OAUTH_NAMES.includes(name) && isOauth(object))
     // An object with the name of a credential describes one, as a JSON Schema does.
-    return [name, mapSecrets(each, replace, isOwn)]
-  })
-  return fields.some(([name, each]) => each !== (value as JsonObject)[name])
-    ? Object.fromEntries(fields)
-    : value
+    const mapped = mapSecrets(object[name], replace, isOwn)
+    if (mapped === object[name]) continue
+    fields ??= new Map(Object.entries(object))
+    fields.set(name, mapped)
+  }
+  return fields === undefined ? value : Object.fromEntries(fields)
+}
+
+function isOauth(value: object): boolean {
+  return OAUTH_MARKS.some((name) => Object.hasOwn(value, name))
 }
 
 /** A text that may have a credential: most have none, and are not searched twice. */
-const MAY_HAVE =
-  /(?:token|secret|pass\w{4,6}|pwd|key|authorization|credentials?|cookie|verifier)\\*["']?\s*[:=]|:\/\/[^\s/@]{0,256}:[^\s/@]{1,256}@|\b(?:bearer|basic)\s/i
+const MAY_HAVE = new RegExp(
+  `(?:token|secret|pass\\w{4,6}|pwd|key|authorization|credentials?|cookie|verifier|${OAUTH_MARKS.join('|')})\\\\*["']?\\s*[:=]|:\\/\\/[^\\s/@]{0,256}:[^\\s/@]{1,256}@|\\b(?:bearer|basic)\\s`,
+  'i',
+)
 
 /** `name: "value"` and `name = 'value'`, with or without quotes around the name, also inside of a JSON string. */
 const QUOTED =
@@ -95,8 +109,8 @@ export function withoutSecretsInText(text: string): string {
 
 /** A text with a replacement of each credential: of a JSON document, a form, a URL, a script. */
 export function mapSecretsInText(text: string, replace: (secret: string) => string): string {
+  if (!MAY_HAVE.test(text)) return text
   const isOauth = OAUTH_MARK.test(text)
-  if (!isOauth && !MAY_HAVE.test(text)) return text
   const isOwn = (name: string) => isSecretName(name) || (isOauth && OAUTH_NAMES.includes(name))
   return text
     .replace(

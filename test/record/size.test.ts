@@ -23,3 +23,12 @@ test('a recording of fixtures without the shipped records has the whole state', 
 async function bytesOf(bundle: Promise<unknown>): Promise<number> {
   return Buffer.byteLength(JSON.stringify(await bundle, null, 2))
 }
+
+test('a recording has the checksum of a response that the log no longer has', async () => {
+  await using emulator = await startEmulator({ listen: false, ephemeral: true, limits: false })
+  const { fetch, record, requests } = emulator.defaultSandbox
+  for (let n = 0; n < 1_001; n++) await (await fetch('/data-views')).text()
+  expect((await requests.list()).some(({ id }) => id === 'default-000001')).toBe(false)
+  const { inputs } = await record()
+  expect(inputs[0]).toMatchObject({ output: { crc32: expect.any(Number) } })
+})

@@ -14,8 +14,8 @@ export const MAX_KEPT_IN_ALL = 16 * 1024 * 1024
 /** Estimated bytes of memory for one body in addition to its text. */
 const OVERHEAD = 256
 
-/** A body with more bytes than this is searched for secrets only when it is asked for: that is a quarter of the time of a list. */
-const SEARCHED_AT_ONCE = 4_096
+/** A body with more bytes than this waits as bytes: the garbage collector would move a long string twice. */
+const SHORT = 4_096
 
 /** A body with more bytes than this is searched at once, because only its beginning is kept. */
 const KEPT_WHOLE = 65_536
@@ -68,13 +68,13 @@ export class KeptResponse {
   readonly #secrets: readonly string[]
   readonly #words: readonly string[]
   #body = ''
-  /** The body while it is not yet searched for secrets. Bytes: the garbage collector would move a long string twice. */
-  #unsearched: Buffer | undefined
+  /** The body until something asks for it: the search for secrets takes up to a quarter of the time of a request. */
+  #unsearched: string | Buffer | undefined
   #kept = 0
   #bytes = 0
   #isQueued = false
   #isDropped = false
-  #isShared = false
+  #holders = 0
   #crc32: number | undefined = 0
 
   /**
@@ -103,7 +103,7 @@ export class KeptResponse {
   write(text: string, bytes = Buffer.byteLength(text)): void {
     if (bytes === 0) return
     this.#search()
-    const isLater = !this.#isQueued && bytes > SEARCHED_AT_ONCE && bytes <= KEPT_WHOLE
+    const isLater = !this.#isQueued && bytes <= KEPT_WHOLE
     this.#bytes += bytes
     if (!this.#isQueued) {
       this.#isQueued = true
@@ -111,7 +111,7 @@ export class KeptResponse {
     }
     if (!isLater) this.#add(text)
     else {
-      this.#unsearched = Buffer.from(text)
+      this.#unsearched = bytes > SHORT ? Buffer.from(text) : text
       this.#keep(bytes)
     }
   }
@@ -165,14 +165,15 @@ export class KeptResponse {
     }
   }
 
-  /** Marks the response as part of more than one log, so that its body outlives any of them. */
-  share(): void {
-    this.#isShared = true
+  /** Keeps the body until {@link release} was called as often. */
+  hold(): void {
+    this.#holders += 1
   }
 
-  /** Must be called when the log removes its entry. The body is dropped at once, unless another log has it, too. */
-  leaveLog(): void {
-    if (!this.#isShared) bodies.drop(this)
+  /** Must be called when a log or a recording removes its entry. The body is dropped at once, unless another one has it, too. */
+  release(): void {
+    this.#holders -= 1
+    if (this.#holders === 0) bodies.drop(this)
   }
 
   /** Forgets the body. @returns how many bytes were kept of it */

@@ -220,9 +220,10 @@ export class RequestLog {
   }
 
   add(entry: LogEntry, bodies: WholeBodies = NO_BODIES): void {
+    entry.response?.hold()
     if (this.#entries.length < this.capacity) this.#entries.push(entry)
     else {
-      this.#entries[this.#first]?.response?.leaveLog()
+      this.#entries[this.#first]?.response?.release()
       this.#entries[this.#first] = entry
       this.#first = (this.#first + 1) % this.capacity
       this.dropped += 1
@@ -246,12 +247,13 @@ export class RequestLog {
   }
 
   save(): SavedLog {
-    for (const { response } of this.#entries) response?.share()
+    for (const { response } of this.#entries) response?.hold()
     return { entries: this.entries(), dropped: this.dropped, requests: this.requests }
   }
 
   /** Replaces the log with a saved one. Default: an empty log with a count of 0. */
   load({ entries, dropped, requests }: SavedLog = { entries: [], dropped: 0, requests: 0 }): void {
+    for (const { response } of entries) response?.hold()
     this.clear()
     this.#entries = [...entries]
     this.dropped = dropped
@@ -260,7 +262,7 @@ export class RequestLog {
 
   /** Removes the entries; the count of requests goes on. */
   clear(): void {
-    for (const { response } of this.#entries) response?.leaveLog()
+    for (const { response } of this.#entries) response?.release()
     this.#entries = []
     this.#first = 0
     this.dropped = 0

@@ -132,7 +132,7 @@ export class Recording {
       this.#onEntry(entry)
     })
     sandbox.listeners.onReplaced(() => {
-      this.parts = []
+      this.#leave(this.parts)
       this.dropped = 0
       // Before anything acts on the new state, such as webhooks that it has not sent.
       this.begin()
@@ -156,7 +156,7 @@ export class Recording {
     if (part !== undefined && !(isFull && this.#isIdle)) return
     if (part === undefined && this.#sandbox.deliveries.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
-    if (this.parts.length > 1) this.dropped += this.parts.shift()?.items.length ?? 0
+    if (this.parts.length > 1) this.dropped += this.#leave(this.parts.slice(0, 1))
     const { clock, options, service } = this.#sandbox
     const empty = { items: [], results: [], operations: service.operations }
     this.parts.push({
@@ -207,8 +207,15 @@ export class Recording {
 
   /** Begins again at the next input, because something that cannot be repeated has happened. */
   forget(): void {
-    this.dropped = this.count
-    this.parts = []
+    this.dropped += this.#leave(this.parts)
+  }
+
+  /** Removes parts, which come first. @returns the number of their inputs */
+  #leave(parts: readonly RecordedPart[]): number {
+    this.parts = this.parts.slice(parts.length)
+    const items = parts.flatMap((part) => part.items)
+    for (const item of items) if ('response' in item) item.response?.release()
+    return items.length
   }
 
   get #isIdle(): boolean {
@@ -232,7 +239,9 @@ export class Recording {
     else {
       this.add({ id, request, evidence, response, faults, operation, caughtUp })
       const part = this.parts.at(-1)
-      if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
+      if (part === undefined) return
+      response?.hold()
+      part.bytes += request.target.length + (request.body?.length ?? 0)
     }
   }
 }

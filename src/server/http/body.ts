@@ -69,11 +69,10 @@ class BodyReader {
   #buffer: Buffer = NOTHING
   #size = 0
   #wireBytes = 0
-  /** The first chunk as it arrived. Most bodies consist of one, whose digest needs no stream. */
-  #chunk: Buffer | undefined
-  #digest: Hash | undefined
   /** The chunks for the recording; undefined when they are too long. */
   #recorded: Buffer[] | undefined = []
+  /** Of a body that is too long for the recording. */
+  #digest: Hash | undefined
   /** The number of streams that have not ended: the request and its decoder. */
   #open: number
 
@@ -119,28 +118,38 @@ class BodyReader {
   #onWireData(chunk: Buffer): void {
     const { bytes: limit, received, evidence } = this.#options
     this.#wireBytes += chunk.length
-    if (evidence !== undefined) this.#addToDigest(chunk)
+    if (evidence !== undefined) this.#record(chunk)
     if (received?.(this.#wireBytes) === false) this.#settle({ kind: 'aborted' })
     else if (this.#decoder === undefined) this.#onBytes(chunk)
     else if (this.#wireBytes > wireLimit(limit, true)) this.#settle(tooLarge(limit))
   }
 
-  #addToDigest(chunk: Buffer): void {
+  #record(chunk: Buffer): void {
     if (this.#isSettled) return
-    if (this.#wireBytes > MAX_BODY) this.#recorded = undefined
-    this.#recorded?.push(chunk)
-    if (this.#chunk === undefined) this.#chunk = chunk
-    else {
-      this.#digest ??= createHash('sha256').update(this.#chunk)
-      this.#digest.update(chunk)
+    if (this.#wireBytes > MAX_BODY && this.#recorded !== undefined) {
+      this.#digest = createHash('sha256')
+      for (const each of this.#recorded) this.#digest.update(each)
+      this.#recorded = undefined
     }
+    if (this.#recorded === undefined) this.#digest?.update(chunk)
+    else this.#recorded.push(chunk)
   }
 
   #noteBody(): void {
     const { evidence } = this.#options
-    if (evidence === undefined || this.#isSettled) return
-    const sha256 = this.#digest?.digest('hex') ?? hash('sha256', this.#chunk ?? NOTHING)
-    evidence.body = { bytes: this.#wireBytes, sha256 }
+    if (evidence === undefined) return
+    const whole = this.#recorded && Buffer.concat(this.#recorded)
+    noteBody(evidence, whole)
+    if (this.#open > 0) return
+    const digest = this.#digest?.digest('hex')
+    // Of most bodies, nothing ever reads the digest.
+    const sha256 = (): string => digest ?? hash('sha256', whole ?? NOTHING)
+    evidence.body = {
+      bytes: this.#wireBytes,
+      get sha256() {
+        return sha256()
+      },
+    }
   }
 
   #onBytes(chunk: Buffer): void {
@@ -165,7 +174,6 @@ class BodyReader {
   #onEnd(): void {
     this.#open -= 1
     if (this.#open > 0) return
-    this.#noteBody()
     // Node's inflate and brotli streams end without an error at the end of the coded data, even if more bytes follow.
     const unused = this.#decoder === undefined ? 0 : this.#wireBytes - this.#decoder.bytesWritten
     const detail = `The request body continues for ${unused} bytes after the end of its compressed data. Send a single stream.`
@@ -178,14 +186,13 @@ class BodyReader {
   }
 
   #settle(body: Body): void {
+    if (this.#isSettled) return
     const resolve = this.#resolve
     // The request stays in memory as long as its connection, and this reader with it: it must not keep the whole body.
     this.#resolve = ignore
-    const { evidence } = this.#options
-    if (evidence !== undefined) noteBody(evidence, this.#recorded && Buffer.concat(this.#recorded))
+    this.#noteBody()
     this.#recorded = undefined
     this.#buffer = NOTHING
-    this.#chunk = undefined
     if (body.kind !== 'bytes' && this.#decoder !== undefined) {
       this.#req.unpipe(this.#decoder)
       this.#decoder.destroy()

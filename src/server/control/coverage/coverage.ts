@@ -61,7 +61,7 @@ export class Coverage {
       this.#meet([statusId(entry), ...this.#idsIn(operation, { response })])
       return
     }
-    entry.response?.share()
+    entry.response?.hold()
     this.#unread.push(entry)
     if (this.#unread.length >= MAX_UNREAD) this.#readAll()
   }
