@@ -5,8 +5,8 @@ import { errorMessage } from './files.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */
 const QUIET = 50
-/** The pause after a checkpoint, as a multiple of its duration: checkpoints take at most a twentieth of the time. */
-const REST = 19
+/** The pause after a checkpoint, as a multiple of its duration: checkpoints take at most a fiftieth of the time. */
+const REST = 49
 /** Milliseconds between a failed checkpoint and the next try. The wait doubles with each failure in a row. */
 const FIRST_RETRY = 1000
 /** The longest wait before a retry, in milliseconds. */

@@ -1,12 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { isObject } from '../../core/json.ts'
-import {
-  type Commit,
-  type LoggedChange,
-  type LoggedCommit,
-  logged,
-  loggedOneByOne,
-} from '../../core/state/commit.ts'
+import { type Commit, type LoggedCommit, logged } from '../../core/state/commit.ts'
 import { SANDBOX_TABLE } from '../../core/state/state.ts'
 import type { Files } from './files.ts'
 
@@ -74,16 +68,7 @@ export function decodeLine(bytes: Buffer): Line | undefined {
  * time at which the file was written. No commit contains this row, so a patch would not fit it.
  */
 export function commitLine(commit: Commit): LoggedCommit {
-  const line = logged(commit)
-  const sources = loggedOneByOne(commit)
-  if (!sources.some(({ table }) => table === SANDBOX_TABLE)) return line
-  const changes = line.changes.map((change, n): LoggedChange => {
-    const source = sources[n]
-    return source?.table === SANDBOX_TABLE && source.after !== undefined
-      ? ['put', SANDBOX_TABLE, source.after]
-      : change
-  })
-  return { ...line, changes }
+  return logged(commit, (table) => table === SANDBOX_TABLE)
 }
 
 /** A commit with its offset in the journal, in bytes. */

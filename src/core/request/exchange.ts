@@ -84,9 +84,9 @@ export interface Content {
   /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
   /** The body as bytes, in place of the others. */
-  readonly bytes?: Buffer
+  readonly bytes?: Buffer | undefined
   /** The body in parts, in place of the others. */
-  readonly stream?: StreamBody
+  readonly stream?: StreamBody | undefined
 }
 
 /** The headers of a response by their source, and the decision that the rate-limit headers describe. */

@@ -19,8 +19,8 @@ export interface Admission {
   readonly reset: number
   /** Seconds until the next place becomes free, rounded up: from 1 to the length of the window. */
   readonly wait: number
-  /** `wait`, present exactly when nothing remains. */
-  readonly retryAfter?: number
+  /** `wait` when nothing remains, otherwise undefined. */
+  readonly retryAfter?: number | undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export class RateLimiter {
 
   /**
    * Takes a place, or refuses when none is free. With `enforce` off it counts, but never refuses: `remaining` is at least 1
-   * and `retryAfter` is absent, because clients would wait for it.
+   * and there is no `retryAfter`, because clients would wait for it.
    */
   admit(key: string, { limit, window }: Limit, now: number, enforce = true): Admitted {
     const hits = this.#live(key, window, now)
@@ -80,10 +80,9 @@ export class RateLimiter {
       if (free === 0) hits.shift()
       hits.push(now)
     }
-    const found = admission(free > 0 || !enforce, limit, hits, window, now)
-    if (enforce) return { free, ...found }
-    const { retryAfter: _, ...rest } = found
-    return { free, ...rest, remaining: Math.max(1, rest.remaining) }
+    const { admitted, remaining, reset, wait } = admission(free > 0 || !enforce, limit, hits, window, now)
+    const left = enforce ? remaining : Math.max(1, remaining)
+    return { free, admitted, limit, remaining: left, reset, wait, retryAfter: left > 0 ? undefined : wait }
   }
 
   /** Gives back a place that was taken at an instant. */
@@ -248,6 +247,6 @@ function admission(
 ): Admission {
   const remaining = Math.max(0, limit - hits.length)
   const frees = (hits[hits.length - limit] ?? hits[0] ?? now) + window
-  const decision = { admitted, limit, remaining, ...roundedUp(frees, now) }
-  return remaining > 0 ? decision : { ...decision, retryAfter: decision.wait }
+  const { reset, wait } = roundedUp(frees, now)
+  return { admitted, limit, remaining, reset, wait, retryAfter: remaining > 0 ? undefined : wait }
 }

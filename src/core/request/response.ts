@@ -23,11 +23,11 @@ export interface ApiResponse extends Content {
   /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
   /** The pauses of its stream. */
-  readonly pauses?: StreamPauses
+  readonly pauses?: StreamPauses | undefined
   /** The check of its request, which depends on the headers that are sent. Absent for a request without one. */
-  readonly cors?: CorsCheck
+  readonly cors?: CorsCheck | undefined
   /** The hooks of its request, which may change how it is sent. Absent for a response that is sent unchanged. */
-  readonly hooks?: RequestHooks
+  readonly hooks?: RequestHooks | undefined
 }
 
 /** Creates the response of a request that has passed the pipeline or was refused, and logs it. */
@@ -47,7 +47,7 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
     hooks === undefined
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
-  const { status, text, lines, bytes } = content
+  const { status, text, lines, bytes, stream } = content
   const headers = tomorrow === undefined ? all : tomorrow.headers(all)
   const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, words)
@@ -60,16 +60,8 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   }
   sandbox.log.add(logEntry(exchange, status, admission, words, kept), whole)
   const copied = lines && kept.copying(lines)
-  const pauses = content.stream && streamPauses(sandbox, exchange.id, content.stream)
-  return {
-    ...content,
-    headers,
-    lines: copied,
-    kept,
-    ...(pauses && { pauses }),
-    ...(cors && { cors }),
-    ...(hooks && { hooks }),
-  }
+  const pauses = stream && streamPauses(sandbox, exchange.id, stream)
+  return { status, headers, text, lines: copied, bytes, stream, kept, pauses, cors, hooks }
 }
 
 /** The content of a response: the reply of the handler, or the error of the refusal. */
@@ -106,14 +98,8 @@ function succeed(exchange: Exchange): Content {
   }
   const { bytes, stream, type = stream?.type ?? JSON_TYPE } = reply ?? {}
   if ((bytes ?? stream) !== undefined && status !== 204) {
-    const whole = { ...(bytes && { bytes }), ...(stream && { stream }) }
-    return {
-      status,
-      headers: [...headers, ['Content-Type', type]],
-      text: undefined,
-      lines: undefined,
-      ...whole,
-    }
+    headers.push(['Content-Type', type])
+    return { status, headers, text: undefined, lines: undefined, bytes, stream }
   }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }

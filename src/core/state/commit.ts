@@ -61,28 +61,29 @@ export interface Journal {
   append(commit: Commit): void
 }
 
-/** Converts a commit to the content of its log line. */
-export function logged(commit: Commit): LoggedCommit {
+/** Converts a commit to the content of its log line. @param isWhole whether changed records of a table are in it completely */
+export function logged(commit: Commit, isWhole = (_table: string) => false): LoggedCommit {
   const { revision, at, order, tables } = commit
   return {
     revision,
     at,
-    changes: loggedOneByOne(commit).map(loggedChange),
+    changes: loggedOneByOne(commit).map((change) => loggedChange(change, isWhole(change.table))),
     ...(order === undefined ? {} : { order }),
     ...(tables === undefined ? {} : { tables }),
   }
 }
 
 /** The changes of a commit that the log lists one by one: those of tables that it does not contain as a whole. */
-export function loggedOneByOne({ changes, tables }: Commit): readonly Change[] {
+function loggedOneByOne({ changes, tables }: Commit): readonly Change[] {
   if (tables === undefined) return changes
   const whole = new Set(tables.map(([table]) => table))
   return changes.filter(({ table }) => !whole.has(table))
 }
 
-function loggedChange({ table, id, before, after }: Change): LoggedChange {
+function loggedChange({ table, id, before, after }: Change, isWhole: boolean): LoggedChange {
   if (after === undefined) return ['delete', table, id]
-  if (before === undefined || !keepsOrder(asObject(before), asObject(after))) return ['put', table, after]
+  if (before === undefined || isWhole || !keepsOrder(asObject(before), asObject(after)))
+    return ['put', table, after]
   return ['patch', table, id, diff(asObject(before), asObject(after))]
 }
 
