@@ -14,7 +14,7 @@ import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
 import type { Store } from '../core/state/store.ts'
 import { strictObject } from '../core/strict-input.ts'
-import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { parsed, UNCOMPILED, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
 import { specialFile } from './special-file.ts'
 import { decodedText, fileBytes } from './text.ts'
@@ -88,7 +88,7 @@ export async function readFixtures(
       ? await readDocument(source, seen.at(-1), files)
       : { name: '(given)', document: source }
   if (!isObject(document)) throw new FixturesError(name, [{ pointer: '', detail: 'must be a JSON object' }])
-  const { data, error } = parsed(fixturesDocument, document)
+  const { data, error } = parsed(fixturesDocument, document, UNCOMPILED)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
   if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `forms a cycle that contains ${name}` })
   if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)

@@ -9,7 +9,7 @@ import { freeText, PRINT_OPTIONS, START_OPTIONS, UsageError } from '../terminal/
 import { codeOf, show, table } from '../terminal/print.ts'
 import { readText } from '../terminal/text-file.ts'
 
-const METHODS = stub.shape.method.options
+const METHODS = stub().shape.method.options
 
 export const endpointCommands = [
   call('endpoints', 'GET /endpoints', {

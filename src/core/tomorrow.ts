@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { setting } from './assumptions.ts'
 import type { ShapeOf } from './fields.ts'
 import { isObject, type Json } from './json.ts'
+import { once } from './once.ts'
 import { hash } from './random.ts'
 import type { HeaderList } from './request/headers.ts'
 import { either, form, strictObject } from './strict-input.ts'
@@ -47,10 +48,10 @@ const errorBody = (code: z.ZodType, errors = z.array(z.looseObject({ pointer: z.
   z.looseObject({ error: code, type: code, errors, details: z.looseObject({ errors }) })
 
 /** The bodies of errors: with a code that the contract shows, and with any other one. */
-export const ERROR_BODIES = {
+export const errorBodies = once(() => ({
   shown: errorBody(z.string()),
   other: errorBody(z.string().register(extensible)),
-}
+}))
 
 /** The type of the webhook that follows one of a known type. */
 export const nextType = (type: string): string => type.replace(/[^.]*$/, NEW)

@@ -52,10 +52,15 @@ const MAX_VALUES = 25_000
 /**
  * Checks a value as `schema.safeParse` does. zod builds every problem before it returns, and joins lists of them in a call
  * with as many arguments. So the check ends at the first problem when the value is large, and says so.
+ * @param how {@link UNCOMPILED} for a schema that checks few values
  */
-export function parsed<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
-  if (isWithin(value, FEW_VALUES)) return schema.safeParse(value)
-  const first = schema.safeParse(value, EARLY)
+export function parsed<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  how?: typeof UNCOMPILED,
+): z.ZodSafeParseResult<z.output<S>> {
+  if (isWithin(value, FEW_VALUES)) return schema.safeParse(value, how)
+  const first = schema.safeParse(value, { ...how, ...EARLY })
   if (first.success) return first
   if (isWithin(value, MAX_VALUES)) {
     try {
@@ -68,6 +73,9 @@ export function parsed<S extends z.ZodType>(schema: S, value: unknown): z.ZodSaf
   first.error.issues.push({ code: 'custom', path: [], input: undefined, message: STOPPED.detail, params })
   return first
 }
+
+/** zod compiles a schema to a function when it first checks an object, which takes as long as checking two hundred without it. */
+export const UNCOMPILED: z.core.ParseContext<z.core.$ZodIssue> = { jitless: true }
 
 /** zod's own option to stop at a problem; its type does not show it. */
 const EARLY = { abortEarly: true } as z.core.ParseContext<z.core.$ZodIssue>

@@ -98,14 +98,15 @@ function scenario() {
 
 function state() {
   const { rule, counter } = storedSchemas(service, defaults)
-  const lists = { ...listedRecords, faults: rule, fault_counters: counter }
+  const facts = documentFacts().shape
+  const lists = { ...listedRecords(), faults: rule, fault_counters: counter }
   const filled = Object.entries(lists).map(([name, record]) => {
-    const isNeeded = !documentFacts.shape[name as keyof typeof lists].safeParse(undefined).success
+    const isNeeded = !facts[name as keyof typeof lists].safeParse(undefined).success
     return [name, isNeeded ? z.array(record) : z.array(record).optional()]
   })
   return strictObject({
-    ...fileFields,
-    ...documentFacts.shape,
+    ...fileFields(),
+    ...facts,
     settings: settings().optional(),
     collections: collections().optional(),
     own: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).optional(),

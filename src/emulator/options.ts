@@ -10,7 +10,7 @@ import { strictObject } from '../core/strict-input.ts'
 import { CLOCK_RANGE, clockInstant, FASTEST, type HostTime } from '../core/time/clock.ts'
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
 import type { Later } from '../core/time/realtime.ts'
-import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { parsed, UNCOMPILED, zodIssues } from '../core/zod-issues.ts'
 import type { Endpoint } from '../endpoints/define.ts'
 import { latencyOf } from '../server/http/faults/latency.ts'
 import { isLoopback, isOrigin } from '../server/origins.ts'
@@ -250,7 +250,7 @@ export function checkStartOptions(options: EmulatorOptions): void {
   )
   const listen = z.boolean()
   const all = strictObject({ ...(Object.fromEntries(schemas) as z.ZodRawShape), logger, listen }).partial()
-  const { error } = parsed(all, options)
+  const { error } = parsed(all, options, UNCOMPILED)
   if (error !== undefined) refuseInvalid(zodIssues(error, ''))
   if (options.listen === false) {
     const detail = 'cannot be given with listen: false, which opens no port; leave one of them out'

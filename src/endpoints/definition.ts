@@ -35,33 +35,34 @@ const schemaFor = (use: 'input' | 'output') =>
 
 const isAsync = (value: unknown) => /Async|Generator/.test(Object.prototype.toString.call(value))
 
-const fields = strictObject({
-  method: stub.shape.method,
-  path: stub.shape.path,
-  name: z
-    .string()
-    .regex(/^[a-z][\w-]*(?:\.[\w-]+)+$/i, 'must have two parts or more, such as notes.list')
-    .optional(),
-  summary: nonEmptyText().optional(),
-  query: schemaFor('input'),
-  body: schemaFor('input'),
-  output: schemaFor('output'),
-  idempotent: z.boolean().optional(),
-  auth: z.boolean().optional(),
-  accept: z.enum(['json', 'bytes']).optional(),
-  handle: z
-    .custom<NonNullable<Endpoint['handle']>>((value) => typeof value === 'function', {
-      error: 'must be a function',
-      abort: true,
-    })
-    .refine((value) => !isAsync(value), { error: `must be neither async nor a generator; ${SYNCHRONOUS}` })
-    .optional(),
-  response: responseDraft.optional(),
-  ...variantFields,
-})
+const fields = () =>
+  strictObject({
+    method: stub().shape.method,
+    path: stub().shape.path,
+    name: z
+      .string()
+      .regex(/^[a-z][\w-]*(?:\.[\w-]+)+$/i, 'must have two parts or more, such as notes.list')
+      .optional(),
+    summary: nonEmptyText().optional(),
+    query: schemaFor('input'),
+    body: schemaFor('input'),
+    output: schemaFor('output'),
+    idempotent: z.boolean().optional(),
+    auth: z.boolean().optional(),
+    accept: z.enum(['json', 'bytes']).optional(),
+    handle: z
+      .custom<NonNullable<Endpoint['handle']>>((value) => typeof value === 'function', {
+        error: 'must be a function',
+        abort: true,
+      })
+      .refine((value) => !isAsync(value), { error: `must be neither async nor a generator; ${SYNCHRONOUS}` })
+      .optional(),
+    response: responseDraft().optional(),
+    ...variantFields(),
+  })
 
 /** An endpoint of the user after all checks: of a script, or of an OpenAPI document. */
-export interface Definition extends Omit<z.output<typeof fields>, 'name' | 'response'> {
+export interface Definition extends Omit<z.output<ReturnType<typeof fields>>, 'name' | 'response'> {
   /** Of its operation. */
   readonly name: string
   readonly source: Pick<ScriptProblem, 'file' | 'line'>
@@ -85,7 +86,7 @@ export function checkEndpoints(
   file: string,
   service: Service,
 ): { readonly definitions: readonly Definition[]; readonly problems: readonly ScriptProblem[] } {
-  const schema = together(fields, (given) => {
+  const schema = together(fields(), (given) => {
     const { response, responses, cycle, handle, idempotent, match, body, accept, method } = given
     const ways = [handle, response, responses].filter((each) => each !== undefined)
     const hasStream = [response, ...(responses ?? [])].some((each) => each?.stream !== undefined)

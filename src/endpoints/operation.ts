@@ -216,7 +216,7 @@ function replyFrom(result: unknown, { idempotent }: Definition): Reply {
   const named = Object.entries(headers)
   const typeAt = named.findIndex(([name]) => name.toLowerCase() === 'content-type')
   const [[, type] = []] = typeAt === -1 ? [] : (named.splice(typeAt, 1) as [string, string][])
-  const { data, error } = parsed(responseDraft, { ...rest, headers: Object.fromEntries(named) })
+  const { data, error } = parsed(responseDraft(), { ...rest, headers: Object.fromEntries(named) })
   const [issue] = error === undefined ? [] : zodIssues(error, '')
   if (data === undefined) throw new Error(`it ${RESULT}: ${issue?.pointer} ${issue?.detail}`)
   if (type !== undefined && !headerValue().safeParse(type).success)

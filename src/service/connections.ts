@@ -20,7 +20,7 @@ const connectionRecord = () =>
     created_at: timestamp(),
     /** The result of the consent page. */
     status: z.enum(['pending', 'connected', 'denied', 'failed']).default('pending'),
-    ...consentFields,
+    ...consentFields(),
   })
 
 export type Connection = z.output<ReturnType<typeof connectionRecord>>

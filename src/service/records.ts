@@ -146,13 +146,13 @@ export function unusedSecret<T extends Row>(
 }
 
 /** Fields of a record with a consent page: the digest of the nonce in its URL, and the time of the decision. */
-export const consentFields = {
+export const consentFields = () => ({
   /** The nonce of its consent page; null: it has no page. */
   nonce: text(512).nullable().default(null),
   decided_at: timestamp().nullable().default(null),
-}
+})
 
-type ConsentRecord = Row & z.output<z.ZodObject<typeof consentFields>>
+type ConsentRecord = Row & z.output<z.ZodObject<ReturnType<typeof consentFields>>>
 
 /** The record with the nonce of a consent page. Refuses an unknown nonce, and a record that is already decided. */
 export function requirePending<T extends ConsentRecord>(records: TableRecords<T>, nonce: string): T {

@@ -82,13 +82,14 @@ test('a request that cannot be parsed is left out, and named', async () => {
   expect(out).toContain('2 inputs repeated: every output is the same, byte for byte.')
 })
 
-test('of a long body that was no longer kept, the length is compared, and the recording says so', async () => {
+test('of a body that was no longer kept, the length is compared, and the recording says so', async () => {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const stub = (text: string) => ({ method: 'GET', path: '/long', body: { text } })
   await run('call', 'POST', 'stubs', JSON.stringify(stub('x'.repeat(5_000))))
   const headers = { authorization: 'Bearer live_demo_owner' }
   expect((await fetch(`${emulator.baseUrl}/long`, { headers })).status).toBe(200)
-  emulator.sandbox.log.clear()
+  // As when newer bodies take its place in memory.
+  for (const { response } of emulator.sandbox.log.entries()) response?.drop()
   const file = join(temporaryDirectory(), 'recording.json')
   await run('record', '-o', file)
   const bundle = { file, text: readFileSync(file, 'utf8') }
@@ -96,7 +97,7 @@ test('of a long body that was no longer kept, the length is compared, and the re
   expect([code, out]).toEqual([
     0,
     expect.stringContaining(
-      '1 response with a long body that is no longer kept: only its length is compared.',
+      '1 response with a body that is no longer kept: only its length is compared.',
     ),
   ])
   const shorter = changed(bundle, ({ inputs }) => {

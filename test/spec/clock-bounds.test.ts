@@ -92,7 +92,7 @@ test.for([
 ] as const)(
   'an event that is due at %s is accepted: %s, since records may have earlier times',
   ([due_at, is]) => {
-    expect(scheduledEvent.shape.due_at.safeParse(due_at).success).toBe(is)
+    expect(scheduledEvent().shape.due_at.safeParse(due_at).success).toBe(is)
   },
 )
 

@@ -14,7 +14,7 @@ export function requestMembers(names: OperationNames) {
     path: pathMatch().optional(),
     query: mapOf(z.string()).optional(),
     headers: mapOf(z.string(), headerProblem).superRefine(refuseTwice).optional(),
-    body: mapOf(bodyRule, (place) => (isPointer(place) ? undefined : NO_POINTER)).optional(),
+    body: mapOf(bodyRule(), (place) => (isPointer(place) ? undefined : NO_POINTER)).optional(),
     idempotency_key: nonEmptyText().optional(),
   }
 }
@@ -50,15 +50,16 @@ function pathMatch(): z.ZodType<PathMatch, PathMatch> {
 const NO_POINTER = 'is not a JSON Pointer; it begins with a slash, as in /items/0/page'
 
 /** The condition for one place of a body: exactly one of the three. `glob` only fits strings. */
-const bodyRule = strictObject({
-  equals: json().optional(),
-  exists: z.boolean().optional(),
-  glob: z.string().optional(),
-}).refine((rule) => Object.keys(rule).length === 1, {
-  error: 'must have exactly one of equals, exists and glob',
-})
+const bodyRule = () =>
+  strictObject({
+    equals: json().optional(),
+    exists: z.boolean().optional(),
+    glob: z.string().optional(),
+  }).refine((rule) => Object.keys(rule).length === 1, {
+    error: 'must have exactly one of equals, exists and glob',
+  })
 
-export type BodyRule = Readonly<z.output<typeof bodyRule>>
+export type BodyRule = Readonly<z.output<ReturnType<typeof bodyRule>>>
 
 function headerProblem(name: string): string | undefined {
   const lower = name.toLowerCase()

@@ -209,7 +209,7 @@ export async function bundleOf(
       ...(unsummed === 0
         ? []
         : [
-            `${counted(unsummed, 'response')} with a long body that is no longer kept: only its length is compared.`,
+            `${counted(unsummed, 'response')} with a body that is no longer kept: only its length is compared.`,
           ]),
     ],
     wall: formatInstant(first?.wall ?? options.host()),

@@ -14,18 +14,19 @@ export const IDEMPOTENCY = '$idempotency'
 const IDEMPOTENCY_LIFETIME = DAY
 
 /** The response stored under a key. */
-export const idempotencyRecord = z.strictObject({
-  id: z.string(),
-  fingerprint: z.string(),
-  status: z.number().int().min(200).max(599),
-  body: z.unknown(),
-  /** The open assumptions that the response relied on. */
-  assumed: z.array(z.string()).exactOptional(),
-  created_at: timestamp(),
-  expires_at: timestamp(),
-})
+export const idempotencyRecord = () =>
+  z.strictObject({
+    id: z.string(),
+    fingerprint: z.string(),
+    status: z.number().int().min(200).max(599),
+    body: z.unknown(),
+    /** The open assumptions that the response relied on. */
+    assumed: z.array(z.string()).exactOptional(),
+    created_at: timestamp(),
+    expires_at: timestamp(),
+  })
 
-type IdempotencyRecord = z.output<typeof idempotencyRecord>
+type IdempotencyRecord = z.output<ReturnType<typeof idempotencyRecord>>
 
 /** The id of a record. A key is unique in one place, by default a teamspace, and one operation (U059). */
 export function idempotencyId(place: string, operation: string, key: string): string {

@@ -9,7 +9,7 @@ import type { AnyOperation } from '../operation.ts'
 import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
-import { ERROR_BODIES } from '../tomorrow.ts'
+import { errorBodies } from '../tomorrow.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import type { Admission } from './rate-limiter.ts'
@@ -122,7 +122,7 @@ export function fail(exchange: Exchange, refusal: Refusal): Content {
     ? problemBody(refusal, facts, exchange, call.path)
     : standardBody(refusal, facts, settings)
   const type = problem ? PROBLEM_TYPE : JSON_TYPE
-  const sent = exchange.tomorrow?.body(body, ERROR_BODIES[facts.kind.documented ? 'shown' : 'other']) ?? body
+  const sent = exchange.tomorrow?.body(body, errorBodies()[facts.kind.documented ? 'shown' : 'other']) ?? body
   const { headers: own = facts.status === 401 ? CHALLENGE : [] } = refusal.options
   const headers = [...own, ['Content-Type', type] as const]
   return { status: facts.status, headers, text: JSON.stringify(sent), lines: undefined }

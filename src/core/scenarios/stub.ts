@@ -15,6 +15,7 @@ import {
   valueAt,
 } from '../json.ts'
 import { requestMembers } from '../log/request-criteria.ts'
+import { once } from '../once.ts'
 import type { AnyOperation } from '../operation.ts'
 import { responseHeaders } from '../request/headers.ts'
 import { streamDraft } from '../request/stream.ts'
@@ -27,32 +28,31 @@ import { parsed, zodIssues } from '../zod-issues.ts'
 export type StubSource = 'control' | 'fixtures' | `scenario:${string}`
 
 /** One response of a stub, or of an endpoint of the user. */
-const responseFields = {
+const responseFields = () => ({
   status: intBetween(200, 599),
   headers: responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined)),
   /** Absent: the response has no body. A `{"$request": pointer}` in it is replaced by a part of the request. */
   body: together(json(), (value) => placeholderClashes(value)).optional(),
   /** The body in parts, in place of `body`. */
-  stream: streamDraft.optional(),
-}
+  stream: streamDraft().optional(),
+})
 
 /** One response as users write it. Default: the status 200, and no headers. */
-export const responseDraft = together(
-  strictObject(responseFields).partial({ status: true, headers: true }),
-  bodyClash,
+export const responseDraft = once(() =>
+  together(strictObject(responseFields()).partial({ status: true, headers: true }), bodyClash),
 )
 
-export type ResponseDraft = Immutable<z.output<typeof responseDraft>>
+export type ResponseDraft = Immutable<z.output<ReturnType<typeof responseDraft>>>
 
 /** The responses of a path, and the requests that they are for. */
-export const variantFields = {
+export const variantFields = () => ({
   /** Given in turn, in place of one response; the last one stays. */
-  responses: z.array(responseDraft).min(1).max(100).optional(),
+  responses: z.array(responseDraft()).min(1).max(100).optional(),
   /** Whether the responses begin again after the last one. */
   cycle: z.boolean().optional(),
   /** As in the match of a fault rule. Of several that fit, the one with the most conditions responds. */
   match: requestMatch().optional(),
-}
+})
 
 function requestMatch() {
   const { query, headers, body } = requestMembers({ operations: new Map() })
@@ -60,44 +60,46 @@ function requestMatch() {
 }
 
 /** The conditions of a variant. */
-export type VariantMatch = NonNullable<z.output<typeof variantFields.match>>
+export type VariantMatch = NonNullable<z.output<ReturnType<typeof variantFields>['match']>>
 
 /**
  * The response of an endpoint without a contract in the specification, mainly of those that read messages (U043, U045), as in
  * a state document. Specification: Endpoints / Endpoints named without a contract.
  */
-export const stub = strictObject({
-  id: z.string().min(1),
-  source: z.string().regex(/^(?:control|fixtures|scenario:.+)$/s, {
-    error: 'must be control, fixtures, or scenario:<name>',
-  }) as z.ZodType<string> as z.ZodType<StubSource>,
-  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  /** The path after `/v1`, with `{names}` for parameters: `/conversations/{id}/messages`. */
-  path: endpointPath(),
-  ...responseFields,
-  ...variantFields,
-})
+export const stub = () =>
+  strictObject({
+    id: z.string().min(1),
+    source: z.string().regex(/^(?:control|fixtures|scenario:.+)$/s, {
+      error: 'must be control, fixtures, or scenario:<name>',
+    }) as z.ZodType<string> as z.ZodType<StubSource>,
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    /** The path after `/v1`, with `{names}` for parameters: `/conversations/{id}/messages`. */
+    path: endpointPath(),
+    ...responseFields(),
+    ...variantFields(),
+  })
 
-export type Stub = Immutable<z.output<typeof stub>>
+export type Stub = Immutable<z.output<ReturnType<typeof stub>>>
 
-const draft = strictObject({
-  /** Default `stub`, or `stub-2` and so on when that exists. */
-  id: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII without blanks')
-    .optional(),
-  // Default: the status 200, and no headers.
-  ...stub.omit({ id: true, source: true }).partial({ status: true, headers: true }).shape,
-})
+const draft = () =>
+  strictObject({
+    /** Default `stub`, or `stub-2` and so on when that exists. */
+    id: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII without blanks')
+      .optional(),
+    // Default: the status 200, and no headers.
+    ...stub().omit({ id: true, source: true }).partial({ status: true, headers: true }).shape,
+  })
 
 /** A stub as users write it. */
-export type StubDraft = Immutable<z.output<typeof draft>>
+export type StubDraft = Immutable<z.output<ReturnType<typeof draft>>>
 
 export type StubRoute = Pick<StubDraft, 'method' | 'path'>
 
 /** The schema of a stub that users write. It refuses a stub for an operation that has a contract. */
 export function stubDraft(service: Service) {
-  return together(draft, (given) => [...contractClash(given, service), ...variantClash(given)])
+  return together(draft(), (given) => [...contractClash(given, service), ...variantClash(given)])
 }
 
 export const stubs: TableOf<Stub> = { name: '$stubs', label: 'stub' }

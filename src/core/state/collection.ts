@@ -92,14 +92,15 @@ export const anyRow = () =>
     .register(z.globalRegistry, { properties: { id: { type: 'string' } }, required: ['id'] })
 
 /** The former place of a record in a list, as in a state document. A cursor that names the record resumes from there (T28). */
-export const cursorPosition = z.strictObject({
-  id: nonEmptyText(),
-  list: z.string(),
-  cursor: z.string(),
-  created_at: timestamp(),
-})
+export const cursorPosition = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    list: z.string(),
+    cursor: z.string(),
+    created_at: timestamp(),
+  })
 
-type CursorPosition = Readonly<z.output<typeof cursorPosition>>
+type CursorPosition = Readonly<z.output<ReturnType<typeof cursorPosition>>>
 
 export const places: TableOf<CursorPosition> = { name: '$places', label: 'place in a list' }
 

@@ -128,7 +128,8 @@ export function diff(before: JsonObject, after: JsonObject): PatchStep[] {
 }
 
 function collect(before: JsonObject, after: JsonObject, path: readonly string[], steps: PatchStep[]): void {
-  for (const [key, value] of Object.entries(after)) {
+  for (const key of Object.keys(after)) {
+    const value = after[key]
     if (value === undefined) continue
     const old = Object.hasOwn(before, key) ? before[key] : undefined
     if (old === value) continue
@@ -143,11 +144,12 @@ function collect(before: JsonObject, after: JsonObject, path: readonly string[],
 
 /** Whether a patch results in the order of fields: those that stay keep their place, and new ones come after them. */
 function keepsOrder(before: JsonObject, after: JsonObject): boolean {
-  const keys = Object.keys(after).filter((key) => after[key] !== undefined)
+  const [olds, all] = [Object.keys(before), Object.keys(after)]
+  // Most changes only replace values.
+  if (olds.every((key, n) => key === all[n] && before[key] !== undefined)) return true
+  const keys = all.filter((key) => after[key] !== undefined)
   const kept = new Set(keys)
-  return Object.keys(before)
-    .filter((key) => before[key] !== undefined && kept.has(key))
-    .every((key, n) => key === keys[n])
+  return olds.filter((key) => before[key] !== undefined && kept.has(key)).every((key, n) => key === keys[n])
 }
 
 /** Applies a difference. The given object does not change; the result shares its unchanged parts. */

@@ -12,7 +12,7 @@ import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
 import { END_OF_TIME, START_OF_TIME } from '../time/clock.ts'
 import { eventId, failedEvent, type ScheduledEvent, scheduledEvent } from '../time/scheduler.ts'
-import { parsed, zodIssues } from '../zod-issues.ts'
+import { parsed, UNCOMPILED, zodIssues } from '../zod-issues.ts'
 import { cursorPosition } from './collection.ts'
 import type { Row } from './commit.ts'
 import {
@@ -31,7 +31,7 @@ import { Store } from './store.ts'
 const OPEN_KEYS = ['settings', 'collections', 'own']
 
 /** Fields of a state file about the file itself; they are not loaded. */
-export const fileFields = { $schema: schemaKey(), wakes_at: timestamp().nullable().optional() }
+export const fileFields = () => ({ $schema: schemaKey(), wakes_at: timestamp().nullable().optional() })
 
 /** The state of a valid document, or all issues of an invalid one. A document is never loaded in part. */
 export type CheckedDocument =
@@ -45,9 +45,10 @@ export type CheckedDocument =
  */
 export function checkDocument(raw: unknown, service: Service, strict: boolean): CheckedDocument {
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
-  const { data: facts, error } = parsed(documentFacts, raw)
+  const schema = documentFacts()
+  const { data: facts, error } = parsed(schema, raw, UNCOMPILED)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
-  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
+  const known = [...Object.keys(schema.shape), ...OPEN_KEYS, ...Object.keys(fileFields())]
   issues.addUnknown(Object.keys(raw), known, (key) => ({
     pointer: pointer(key),
     detail: `is not part of a state document.${didYouMean(key, known)}`,
@@ -144,24 +145,25 @@ function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<st
 }
 
 /** The schema of a record in each of core's own lists; `service.rules` checks the lists about faults. */
-export const listedRecords = {
-  schedule: scheduledEvent,
-  failed: failedEvent,
-  idempotency: idempotencyRecord,
-  scenario_calls: scenarioCall,
-  stubs: stub,
-  served: z.strictObject({ id: z.string().min(1), count: counter() }),
-  places: cursorPosition,
-  limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(START_OF_TIME).max(END_OF_TIME)) }),
-} satisfies Readonly<Record<string, z.ZodType<Row>>>
+export const listedRecords = () =>
+  ({
+    schedule: scheduledEvent(),
+    failed: failedEvent(),
+    idempotency: idempotencyRecord(),
+    scenario_calls: scenarioCall(),
+    stubs: stub(),
+    served: z.strictObject({ id: z.string().min(1), count: counter() }),
+    places: cursorPosition(),
+    limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(START_OF_TIME).max(END_OF_TIME)) }),
+  }) satisfies Readonly<Record<string, z.ZodType<Row>>>
 
-type CheckedLists = {
-  readonly [Key in keyof typeof listedRecords]: (z.output<(typeof listedRecords)[Key]> | undefined)[]
-}
+type Listed = ReturnType<typeof listedRecords>
+
+type CheckedLists = { readonly [Key in keyof Listed]: (z.output<Listed[Key]> | undefined)[] }
 
 /** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
 function acceptLists(raw: JsonObject, service: Service, issues: IssueList): CheckedLists {
-  const lists = Object.entries(listedRecords).map(([key, schema]) => [
+  const lists = Object.entries(listedRecords()).map(([key, schema]) => [
     key,
     acceptRows<Row>(schema, listAt(raw, key), pointer(key), issues),
   ])

@@ -5,7 +5,7 @@ import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
 import type { Service } from '../service.ts'
-import { parsed, zodIssues } from '../zod-issues.ts'
+import { parsed, UNCOMPILED, zodIssues } from '../zod-issues.ts'
 import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
@@ -84,6 +84,8 @@ export function acceptOwn(
   return { own, moved }
 }
 
+const FEW_RECORDS = 200
+
 /** As {@link acceptRecords}, for records of core. */
 export function acceptRows<T extends Row>(
   schema: z.ZodType<T>,
@@ -93,13 +95,14 @@ export function acceptRows<T extends Row>(
   { from, seen }: Part = { from: 0, seen: new Set() },
 ): (T | undefined)[] {
   const rows: (T | undefined)[] = []
+  const how = raw.length <= FEW_RECORDS ? UNCOMPILED : undefined
   for (const [n, each] of raw.entries()) {
     if (issues.isFull) {
       issues.leaveOut({ unchecked: raw.length - n })
       break
     }
     const index = from + n
-    const { data: row, error } = parsed(schema, each)
+    const { data: row, error } = parsed(schema, each, how)
     if (error !== undefined) issues.addAll(zodIssues(error, at + pointer(index)))
     const isTwin = row !== undefined && seen.has(row.id)
     if (isTwin) {

@@ -41,42 +41,43 @@ export interface OriginRow extends Row {
 const list = () => z.array(z.unknown())
 
 /** All of a state document except settings and collections, whose schemas depend on the service. */
-export const documentFacts = z.object({
-  format: z.literal(FORMAT, { error: `must be ${FORMAT}, the format that this version reads and writes` }),
-  /** Number of the last commit that the document contains. */
-  revision: counter(),
-  sandbox: z.string(),
-  seed: z.number().int(),
-  clock: clockFields,
-  counters: z.strictObject({
-    ids: counter(),
-    uuids: counter(),
-    events: counter(),
-    /** Number of API requests received. Like the rate windows it is not in the journal: a read request causes no write. */
-    requests: counter().default(0),
-  }),
-  schedule: list(),
-  failed: list(),
-  idempotency: list(),
-  faults: list().default([]),
-  fault_counters: list().default([]),
-  /** The scenario that is active. */
-  scenario: scenarioRecord.nullable().default(null),
-  scenario_calls: list().default([]),
-  stubs: list().default([]),
-  /** How many responses of the lists of stubs and endpoints have been given. */
-  served: list().optional(),
-  /** Former places of records in lists: a cursor that names a deleted record still works. */
-  places: list().default([]),
-  limits: list(),
-})
+export const documentFacts = () =>
+  z.object({
+    format: z.literal(FORMAT, { error: `must be ${FORMAT}, the format that this version reads and writes` }),
+    /** Number of the last commit that the document contains. */
+    revision: counter(),
+    sandbox: z.string(),
+    seed: z.number().int(),
+    clock: clockFields(),
+    counters: z.strictObject({
+      ids: counter(),
+      uuids: counter(),
+      events: counter(),
+      /** Number of API requests received. Like the rate windows it is not in the journal: a read request causes no write. */
+      requests: counter().default(0),
+    }),
+    schedule: list(),
+    failed: list(),
+    idempotency: list(),
+    faults: list().default([]),
+    fault_counters: list().default([]),
+    /** The scenario that is active. */
+    scenario: scenarioRecord().nullable().default(null),
+    scenario_calls: list().default([]),
+    stubs: list().default([]),
+    /** How many responses of the lists of stubs and endpoints have been given. */
+    served: list().optional(),
+    /** Former places of records in lists: a cursor that names a deleted record still works. */
+    places: list().default([]),
+    limits: list(),
+  })
 
 const rows = () => z.array(anyRow()).readonly()
 
 /** The whole state of one sandbox, as the JSON file and `GET /__emulator/state` show it. */
 export const stateDocument = () =>
   z.strictObject({
-    ...documentFacts.shape,
+    ...documentFacts().shape,
     settings: objectAs<JsonObject>(),
     collections: z.record(z.string(), rows()),
     /** The collections of the user. Absent when there are none. */
@@ -95,7 +96,7 @@ export const stateDocument = () =>
 
 export type Document = Readonly<z.output<ReturnType<typeof stateDocument>>>
 
-type Facts = Readonly<z.output<typeof documentFacts>>
+type Facts = Readonly<z.output<ReturnType<typeof documentFacts>>>
 
 /** The last number that each counter has given out. */
 export type CountersRow = { readonly id: 'counters' } & Readonly<Omit<Facts['counters'], 'requests'>>

@@ -55,17 +55,18 @@ const MAX_AHEAD = 10_000
 const MAX_BEHIND = 1_000
 
 /** The clock of a state document: at the host instant `wall` the virtual instant was `now`. */
-export const clockFields = z.strictObject({
-  now: clockInstant(),
-  /** Virtual seconds per real second, 0 to 100,000; 0 stops the clock. */
-  rate: z.number().min(0).max(FASTEST),
-  /** Whether a poll of an unfinished record first advances the clock to its next work event. */
-  skip_on_poll: z.boolean(),
-  /** Null while the clock is stopped: then the host's time has no meaning. */
-  wall: timestamp().nullable(),
-})
+export const clockFields = () =>
+  z.strictObject({
+    now: clockInstant(),
+    /** Virtual seconds per real second, 0 to 100,000; 0 stops the clock. */
+    rate: z.number().min(0).max(FASTEST),
+    /** Whether a poll of an unfinished record first advances the clock to its next work event. */
+    skip_on_poll: z.boolean(),
+    /** Null while the clock is stopped: then the host's time has no meaning. */
+    wall: timestamp().nullable(),
+  })
 
-export type ClockRow = { readonly id: 'clock' } & Readonly<z.output<typeof clockFields>>
+export type ClockRow = { readonly id: 'clock' } & Readonly<z.output<ReturnType<typeof clockFields>>>
 
 /** A virtual instant and the real instant it belongs to: `elapsed` for this process, `wall` for the next one. */
 interface Anchor {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatDuration, formatInstant, parseDuration, parseInstant, startOfDay } from './instant.ts'
+import { DAY, formatDuration, formatInstant, parseDuration, parseInstant, startOfDay } from './instant.ts'
 
 test.for([
   ['2024-03-01', '2024-03-01T00:00:00.000Z'],
@@ -80,4 +80,13 @@ test.for(['', '10', 'h', '-1h', '1y', 'P', 'PT', 'P1M', '1h30m', '1e3s', ' 1h'])
 
 test('a duration is written in the largest unit that divides it', () => {
   expect([86_400_000, 5_400_000, 1_500, 0].map(formatDuration)).toEqual(['1d', '90m', '1500ms', '0ms'])
+})
+
+test('an instant is written as Date writes it', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -8.64e15, max: 8.64e15 }), fc.integer({ min: 0, max: DAY }), (ms, more) => {
+      const at = Math.min(ms + more, 8.64e15)
+      expect(formatInstant(at)).toBe(new Date(at).toISOString())
+    }),
+  )
 })

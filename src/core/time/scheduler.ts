@@ -21,30 +21,31 @@ export const SCHEDULE = '$schedule'
  * `work` is progress that a client waits for; a `deadline` is a time limit (the 24 h window, retention): automatic skipping
  * runs work and stops before a deadline.
  */
-export const scheduledEvent = z.strictObject({
-  id: z.string(),
-  /** Before the first instant of the clock if a record has such times: then it runs at once. */
-  due_at: clockInstant(Number.NEGATIVE_INFINITY),
-  /** Breaks ties: events of one instant run in the order in which they were scheduled. */
-  seq: counter(),
-  kind: z.string(),
-  /** The record that it is about: `collection/id`. A record has at most one future event of a kind. */
-  ref: z.string(),
-  urgency: z.enum(['work', 'deadline']),
-  /** A sentence for readers of the horizon about the effect of the event. */
-  description: z.string(),
-  /** Its cause: the id of a request, the id of an earlier event, or a word such as `edit` for anything else. */
-  caused_by: z.string().default('edit'),
-  /** That of the request that has led to it. */
-  traceparent: z.string().optional(),
-  /**
-   * Present if a hook of a scenario has led to it. `depth`: number of calls that have led to this one. `waited`: virtual
-   * milliseconds between them, as scheduled.
-   */
-  hooks: z.strictObject({ depth: counter(), waited: counter() }).optional(),
-})
+export const scheduledEvent = () =>
+  z.strictObject({
+    id: z.string(),
+    /** Before the first instant of the clock if a record has such times: then it runs at once. */
+    due_at: clockInstant(Number.NEGATIVE_INFINITY),
+    /** Breaks ties: events of one instant run in the order in which they were scheduled. */
+    seq: counter(),
+    kind: z.string(),
+    /** The record that it is about: `collection/id`. A record has at most one future event of a kind. */
+    ref: z.string(),
+    urgency: z.enum(['work', 'deadline']),
+    /** A sentence for readers of the horizon about the effect of the event. */
+    description: z.string(),
+    /** Its cause: the id of a request, the id of an earlier event, or a word such as `edit` for anything else. */
+    caused_by: z.string().default('edit'),
+    /** That of the request that has led to it. */
+    traceparent: z.string().optional(),
+    /**
+     * Present if a hook of a scenario has led to it. `depth`: number of calls that have led to this one. `waited`: virtual
+     * milliseconds between them, as scheduled.
+     */
+    hooks: z.strictObject({ depth: counter(), waited: counter() }).optional(),
+  })
 
-export type ScheduledEvent = z.output<typeof scheduledEvent>
+export type ScheduledEvent = z.output<ReturnType<typeof scheduledEvent>>
 
 /** A future event as lists show it. */
 export const futureEvent = () =>
@@ -55,7 +56,7 @@ export const futureEvent = () =>
     /** The record that it is about: `collection/id`. */
     ref: z.string(),
     /** Automatic skipping runs `work` and stops before a `deadline`. */
-    urgency: scheduledEvent.shape.urgency,
+    urgency: scheduledEvent().shape.urgency,
     description: z.string(),
   })
 
@@ -68,12 +69,13 @@ export type HookChain = NonNullable<ScheduledEvent['hooks']>
  * An event whose handler failed, as the sandbox keeps it, with the error. The fields are in the order in which they are
  * written, so that a document has the same bytes after it is read and written again.
  */
-export const failedEvent = scheduledEvent
-  .partial({ seq: true, urgency: true, description: true })
-  .extend({ caused_by: z.string().optional(), error: z.string() })
-  .loose()
+export const failedEvent = () =>
+  scheduledEvent()
+    .partial({ seq: true, urgency: true, description: true })
+    .extend({ caused_by: z.string().optional(), error: z.string() })
+    .loose()
 
-export type FailedEvent = z.output<typeof failedEvent>
+export type FailedEvent = z.output<ReturnType<typeof failedEvent>>
 
 /** An event that a handler schedules. `due`: virtual milliseconds since the Unix epoch. */
 export type NewEvent = Omit<

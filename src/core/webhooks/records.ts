@@ -165,30 +165,32 @@ export const signingSecret = (): z.ZodType<string, string> =>
   })
 
 /** A request that the built-in inbox has received. */
-const receivedRecord = z.strictObject({
-  headers: z.record(z.string(), z.string()),
-  /** The result of checking the signature; null for a webhook that is not signed. */
-  signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
-  /** The problem with the signature, as a sentence; null for none. */
-  problem: z.string().nullable(),
-})
+const receivedRecord = () =>
+  z.strictObject({
+    headers: z.record(z.string(), z.string()),
+    /** The result of checking the signature; null for a webhook that is not signed. */
+    signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
+    /** The problem with the signature, as a sentence; null for none. */
+    problem: z.string().nullable(),
+  })
 
-export type InboxReceipt = Immutable<z.output<typeof receivedRecord>>
+export type InboxReceipt = Immutable<z.output<ReturnType<typeof receivedRecord>>>
 
 /** One request to a receiver. */
-const attemptRecord = z.strictObject({
-  /** Counted from 1. */
-  attempt: z.int().min(1),
-  at: timestamp(),
-  /** Null while it is being sent. */
-  outcome: z.enum(attemptOutcomes).nullable(),
-  /** The status of the receiver's response; null when there was none. */
-  status: z.int().min(100).max(999).nullable().default(null),
-  /** The reason for a failure, in words; null for success. */
-  error: z.string().nullable().default(null),
-  /** Only for the built-in inbox. */
-  received: receivedRecord.exactOptional(),
-})
+const attemptRecord = () =>
+  z.strictObject({
+    /** Counted from 1. */
+    attempt: z.int().min(1),
+    at: timestamp(),
+    /** Null while it is being sent. */
+    outcome: z.enum(attemptOutcomes).nullable(),
+    /** The status of the receiver's response; null when there was none. */
+    status: z.int().min(100).max(999).nullable().default(null),
+    /** The reason for a failure, in words; null for success. */
+    error: z.string().nullable().default(null),
+    /** Only for the built-in inbox. */
+    received: receivedRecord().exactOptional(),
+  })
 
 /** The effects of fault rules on a delivery, until it ends. An absent field has no effect. */
 const faultsRecord = () =>
@@ -235,7 +237,7 @@ export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
     /** The object as it was at the transition: every attempt sends it unchanged (T38). */
     body: z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' }),
     status: z.enum(['pending', 'sending', 'waiting', 'delivered', 'failed', 'dropped']),
-    attempts: z.array(attemptRecord).readonly().default([]),
+    attempts: z.array(attemptRecord()).readonly().default([]),
     /** Number of retries of the schedule that were used; sending it again by hand starts the schedule again. */
     retries: z.int().min(0).default(0),
     /** Virtual instant of the next attempt while the status is `waiting`, else null. */
@@ -248,7 +250,7 @@ export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
     created_at: timestamp(),
   })
 
-export type Attempt = Readonly<z.output<typeof attemptRecord>>
+export type Attempt = Readonly<z.output<ReturnType<typeof attemptRecord>>>
 export type DeliveryFaults = Readonly<z.output<ReturnType<typeof faultsRecord>>>
 export type Delivery = Readonly<z.output<ReturnType<typeof deliveryFields>>>
 

@@ -81,7 +81,7 @@ const flowRecord = () =>
     redirect_uri: redirectUri(),
     created_at: timestamp(),
     used_at: timestamp().nullable().default(null),
-    ...consentFields,
+    ...consentFields(),
   })
 
 export type OAuthFlow = z.output<ReturnType<typeof flowRecord>>

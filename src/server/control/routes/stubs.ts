@@ -18,7 +18,7 @@ import { removedIds, route } from '../route.ts'
 
 /** The stubs of a sandbox. */
 const stubList = () =>
-  listOf(stub).extend({
+  listOf(stub()).extend({
     /** False with `--strict`, which turns stubs off. */
     answers: z.boolean(),
   })
@@ -54,7 +54,7 @@ export const stubRoutes = (service: Service) =>
         )
         return { body }
       },
-      output: () => z.union([stub, listOf(stub)]),
+      output: () => z.union([stub(), listOf(stub())]),
       handle: ({ sandbox, body }) => {
         const { result } = change(sandbox, ({ tx }) =>
           [body].flat().map((draft) => putStub(tx, draft, 'control')),
@@ -87,7 +87,7 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs/{id}',
       summary: 'Show one stub',
       returns: 'The stub.',
-      output: () => stub,
+      output: stub,
       handle: ({ sandbox, params }) => ({ body: stubNamed(sandbox, params.id) }),
     }),
     route({
@@ -96,7 +96,7 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs/{id}',
       summary: 'Remove one stub',
       returns: 'The removed stub.',
-      output: () => stub,
+      output: stub,
       handle: ({ sandbox, params }) => {
         const removed = stubNamed(sandbox, params.id)
         change(sandbox, ({ tx }) => tx.in(stubs).delete(removed.id))

@@ -44,7 +44,7 @@ export const MAX_BYTES = 1_073_741_824
 
 const PLACES = ['bytes', 'fraction', 'line'] as const
 
-const place = {
+const place = () => ({
   bytes: intBetween(0, MAX_BYTES).optional(),
   /** Fraction of the whole body. */
   fraction: z.number().min(0).max(1).optional(),
@@ -52,15 +52,15 @@ const place = {
   line: intBetween(0, 1_000_000).optional(),
   /** Negative: this many bytes before the place. */
   plus_bytes: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
-}
+})
 
 export function bodyPosition() {
-  return someOf(place).refine(hasOnePosition, { error: `must have exactly one of ${PLACES.join(', ')}` })
+  return someOf(place()).refine(hasOnePosition, { error: `must have exactly one of ${PLACES.join(', ')}` })
 }
 
 /** A named stage, a place in the body of the request, or one in that of the response. */
 export function stage(): z.ZodType<Stage> {
-  const shape = { request_bytes: intBetween(0, MAX_BYTES).optional(), ...place }
+  const shape = { request_bytes: intBetween(0, MAX_BYTES).optional(), ...place() }
   const somewhere = someOf(shape).refine(
     (value) => (value.request_bytes === undefined ? hasOnePosition(value) : membersOf(value).length === 1),
     { error: 'must have request_bytes alone, or exactly one of bytes, fraction and line' },
