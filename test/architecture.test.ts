@@ -67,6 +67,12 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
     home: /^$/,
     instead: 'a call with more than about 100,000 arguments overflows the stack: use a loop, or `reduce`',
   },
+  {
+    call: /^import \* as z from 'zod'/m,
+    home: /^cli\/init\/templates\//,
+    instead:
+      "the hundreds of names of a namespace are copied at each start: use `import { z } from 'zod'`, which copies none",
+  },
 ]
 
 test('the clock, randomness, timers, the environment and the console are each used in one place only', () => {

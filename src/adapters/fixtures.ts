@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { objectAs, schemaKey } from '../core/fields.ts'
 import { FixturesError } from '../core/fixtures-error.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import * as z from 'zod'
+import { z } from 'zod'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { optional } from '../emulator/option.ts'
 import {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { CallControl, OwnCalls } from '../client/ask.ts'
 import type { Json } from '../core/json.ts'
 import { counted } from '../core/words.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, type Json, pointer } from './json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, setting } from './assumptions.ts'
 import { boolean, intBetween } from './fields.ts'
 import { isObject } from './json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type AnySetting, type Reliance, type Settings, setting } from './assumptions.ts'
 import { type ErrorCode, errorKindOf, errorKinds } from './error-kinds.ts'
 import { boolean, nonEmptyText } from './fields.ts'

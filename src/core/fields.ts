@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Immutable, type Issue, isObject } from './json.ts'
 import { LAST_NUMBER } from './random.ts'
 import { parseDuration, parseInstant } from './time/instant.ts'

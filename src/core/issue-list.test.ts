@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { IssueList, problemCount } from './issue-list.ts'
 import { parsed, zodIssues } from './zod-issues.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { either, form, mapOf, strictObject } from './strict-input.ts'
 
 const times = strictObject({ times: z.int().default(3) })

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { isObject, type Json } from './json.ts'
 import { truncated } from './words.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { setting } from './assumptions.ts'
 import type { ShapeOf } from './fields.ts'
 import { isObject, type Json } from './json.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { zodIssues } from './zod-issues.ts'
 
 const schema = z.strictObject({

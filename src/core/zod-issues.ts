@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList, isRemainder, STOPPED } from './issue-list.ts'
 import { type Issue, keysOf, pointer } from './json.ts'

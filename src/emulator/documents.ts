@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { fixturesDocument } from '../adapters/fixtures.ts'
 import { CONTRACT } from '../adapters/package.ts'
 import { scenarioFields } from '../adapters/scenarios/schema.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** The text of an option is invalid. The message has the reason and what to give instead; callers put name and text in front. */
 export class BadValue extends Error {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Send } from '../adapters/webhooks/send.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { anyObject } from '../core/fields.ts'

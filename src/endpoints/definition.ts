@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import * as z from 'zod'
+import { z } from 'zod'
 import { placeNoted, problemLine } from '../adapters/scenarios/problem.ts'
 import { SYNCHRONOUS } from '../adapters/scenarios/run-function.ts'
 import { nonEmptyText } from '../core/fields.ts'

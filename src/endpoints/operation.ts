@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { problemLine, problemOf } from '../adapters/scenarios/problem.ts'
 import {
   CALL_MS,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import * as z from 'zod'
+import { z } from 'zod'
 import { portablePath } from '../adapters/scenarios/folder.ts'
 import { refuse } from '../core/errors.ts'
 import { type AnyOperation, operation } from '../core/operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { type Consent, consentUrl, withQuery } from '../core/consent.ts'
 import { requiredFlag, requiredIf } from '../core/core-assumptions.ts'

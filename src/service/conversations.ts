@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { declareError } from '../core/error-kinds.ts'
 import { Refusal, refuse } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuseInvalid } from '../core/errors.ts'
 import type { Request } from '../core/operation.ts'
 import {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { inResponse, type Settings, setting } from '../core/assumptions.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'

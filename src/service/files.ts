@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type InputOf, intBetween, nonEmptyText } from '../core/fields.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, inResponse, type Reliance } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf } from '../core/core-assumptions.ts'
 import { statusSettings } from '../core/error-kinds.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { AnySetting, Reliance } from '../core/assumptions.ts'
 import { emptyPatch, immutableMembers } from '../core/core-assumptions.ts'
 import { refuse, refuseInvalid } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { inResponse } from '../core/assumptions.ts'
 import { statusSettings } from '../core/error-kinds.ts'
 import { refuse } from '../core/errors.ts'

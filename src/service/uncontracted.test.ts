@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { Settings } from '../core/assumptions.ts'
 import { zodIssues } from '../core/zod-issues.ts'
 import { opaqueList, opaqueNew, opaqueRecord, opaqueUpdate, refuseStrict } from './uncontracted.ts'

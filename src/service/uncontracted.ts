@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { inResponse, type Settings, unnamedItem } from '../core/assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { anyObject, nonEmptyText } from '../core/fields.ts'

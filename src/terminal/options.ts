@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { NAME_PATTERN, NAME_RULE } from '../core/sandboxes/name.ts'
 import { parseDuration, SECOND } from '../core/time/instant.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { duration, schemaKey } from '../../core/fields.ts'
 import { type Issue, isObject } from '../../core/json.ts'

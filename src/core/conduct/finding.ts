@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { listOf, type ShapeOf } from '../fields.ts'
 
 /** The most severe first. */

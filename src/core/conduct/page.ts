@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { isObject } from '../json.ts'
 import { inputOf } from '../operation.ts'
 import { POSITION } from './attempt.ts'

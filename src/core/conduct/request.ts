@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
 import { isObject } from '../json.ts'
 import { inputOf } from '../operation.ts'

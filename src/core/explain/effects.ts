@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { assumption } from '../assumptions.ts'
 import { errorKinds } from '../error-kinds.ts'
 import { faultsOf, faultTrace } from '../faults/trace.ts'

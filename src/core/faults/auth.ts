@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
 import { type ApiKey, apiKeys, type Caller, type PrincipalKind } from '../request/auth.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { duration } from '../fields.ts'
 import type { Content } from '../request/exchange.ts'
 import type { HeaderList } from '../request/headers.ts'

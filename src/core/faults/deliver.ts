@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { durationUpTo, intBetween } from '../fields.ts'
 import { json, membersOf, someOf } from '../strict-input.ts'
 import { type DeliveryFaults, MAX_DELAY, type Treatment } from '../webhooks/records.ts'

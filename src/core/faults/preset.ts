@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { objectAs, type ShapeOf } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { Action } from './primitive.ts'

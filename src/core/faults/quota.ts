@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { policySyntax } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { declaredWith, type ErrorCode, errorKindOf, errorKinds } from '../error-kinds.ts'
 import { CHALLENGE, Refusal, type RefusalOptions } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { serviceFacts } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import { operation } from '../operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { duration, intBetween, nonEmptyText, type ShapeOf, schemaKey, timestamp } from '../fields.ts'

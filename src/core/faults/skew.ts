@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { isObject } from '../json.ts'
 import type { HeaderList } from '../request/headers.ts'
 import { END_OF_TIME, START_OF_TIME } from '../time/clock.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { Index } from '../state/indexes.ts'
 import type { Store } from '../state/store.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'

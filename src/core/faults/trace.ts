@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, textAs } from '../fields.ts'
 import { type FaultReport, sentTrace } from '../log/request-log.ts'
 import { Decision } from './decision.ts'

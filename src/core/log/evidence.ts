@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /**
  * What the connection of a request shows of its client, filled in by the adapter of the request. All `_ms` are real: milliseconds

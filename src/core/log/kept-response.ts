@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import { isSecretName, withoutSecretsInText, withoutWords } from '../redaction.ts'
 import type { HeaderList } from '../request/headers.ts'

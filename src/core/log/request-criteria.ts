@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { nonEmptyText } from '../fields.ts'
 import { isPointer, type Json, same } from '../json.ts'
 import { UNLOGGED_HEADERS } from '../redaction.ts'

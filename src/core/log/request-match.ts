@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { nonEmptyText, type ShapeOf } from '../fields.ts'
 import { type Json, valueAt } from '../json.ts'
 import { fitsRegex } from '../regex.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ErrorCode } from '../error-kinds.ts'
 import { Refusal } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { Row } from '../state/commit.ts'
 import { type Document, stateDocument } from '../state/state.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Settings, setting } from '../assumptions.ts'
 import { CHALLENGE, refuse } from '../errors.ts'
 import type { InputOf, ShapeOf } from '../fields.ts'

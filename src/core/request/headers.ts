@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { mapOf } from '../strict-input.ts'
 
 /** Headers in the order in which they are sent. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../errors.ts'
 import { timestamp } from '../fields.ts'
 import { isObject, type Json } from '../json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, setting } from '../assumptions.ts'
 import { intBetween, queryInt, queryText } from '../fields.ts'
 import { valueAt } from '../json.ts'

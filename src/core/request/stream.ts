@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { durationUpTo } from '../fields.ts'
 import type { Immutable, Json } from '../json.ts'
 import { json, strictObject } from '../strict-input.ts'

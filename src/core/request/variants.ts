@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../errors.ts'
 import { compare, type Matchable } from '../log/request-match.ts'
 import type { AnyOperation, Chosen } from '../operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuseInvalid } from '../errors.ts'
 import { NAME_PATTERN, NAME_RULE } from './name.ts'
 

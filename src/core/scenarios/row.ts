@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { anyObject, duration, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import type { TableOf } from '../state/transaction.ts'

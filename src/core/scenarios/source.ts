@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import { strictObject } from '../strict-input.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { nonEmptyText } from '../fields.ts'
 import type { IssueList } from '../issue-list.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ErrorFormat } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'

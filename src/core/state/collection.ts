@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { memoizeBySettings, type Settings } from '../assumptions.ts'
 import { nonEmptyText, objectAs, timestamp } from '../fields.ts'
 import type { Issue } from '../json.ts'

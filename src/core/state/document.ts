@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { counter, schemaKey, timestamp } from '../fields.ts'

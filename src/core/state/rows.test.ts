@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { serviceFacts } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import type { Resource } from '../service.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { intBetween, objectAs, type ShapeOf } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'

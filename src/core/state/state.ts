@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { counter, objectAs } from '../fields.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'

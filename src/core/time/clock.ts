@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../errors.ts'
 import { isTimestamp, timestamp } from '../fields.ts'
 import { formatInstant } from './instant.ts'

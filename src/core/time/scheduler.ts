@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { counter, type ShapeOf, timestamp } from '../fields.ts'
 import type { Commit } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import { childOf } from '../log/traceparent.ts'

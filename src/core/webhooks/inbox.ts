@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, mergePatch } from '../json.ts'
 import { json } from '../strict-input.ts'

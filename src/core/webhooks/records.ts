@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'

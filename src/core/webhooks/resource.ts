@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Scope, type WebhookType } from '../operation.ts'

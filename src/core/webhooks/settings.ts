@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Assumptions, choice, setting, unnamedItem } from '../assumptions.ts'
 import { duration, durationUpTo, intBetween } from '../fields.ts'
 import type { WebhookType } from '../operation.ts'

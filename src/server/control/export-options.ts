@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { maskedDocument, stableDocument } from '../../core/state/masked.ts'
 import type { Document } from '../../core/state/state.ts'
 import { flag } from './route.ts'

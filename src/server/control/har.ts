@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import * as z from 'zod'
+import { z } from 'zod'
 import { requestOf } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 
 /** The field of what names an operation that there may be again when files of the user change. */

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { idempotencyTrace, quotaValues } from '../../core/explain/limits.ts'
 import { corsOf, corsTrace, requestOf, requestTrace } from '../../core/explain/trace.ts'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import * as z from 'zod'
+import { z } from 'zod'
 import { memoizeBySettings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../core/time/instant.ts'

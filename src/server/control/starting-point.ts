@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type FixturesDocument, SHIPPED_FIXTURES } from '../../adapters/fixtures.ts'
 import { type InputOf, objectAs } from '../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'

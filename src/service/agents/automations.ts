@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice } from '../../core/assumptions.ts'
 import { anyObject } from '../../core/fields.ts'
 import { type EventHandler, idOf, operation, refOf, type Scope } from '../../core/operation.ts'

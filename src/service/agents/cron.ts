@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { load } from '../../core/load.ts'
 import { memoize } from '../../core/memoize.ts'
 import { DAY } from '../../core/time/instant.ts'

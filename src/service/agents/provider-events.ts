@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
 import type { InputOf, ShapeOf } from '../../core/fields.ts'
 import { control, type Scope } from '../../core/operation.ts'

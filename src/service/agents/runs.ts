@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { setting } from '../../core/assumptions.ts'
 import { durationUpTo, intBetween, list, listOf, type ShapeOf } from '../../core/fields.ts'
 import {

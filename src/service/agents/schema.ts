@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { anyObject, type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import type { Finder } from '../../core/operation.ts'

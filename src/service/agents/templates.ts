@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { anyObject, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation, type Scope } from '../../core/operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
 import { operation } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'

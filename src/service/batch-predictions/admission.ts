@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { setting } from '../../core/assumptions.ts'
 import { policySyntax } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { isObject, type Json, type JsonObject, valueAt } from '../../core/json.ts'
 import { collection, type RecordMaker } from '../../core/state/collection.ts'
 import { formatInstant, HOUR, parseInstant, SECOND } from '../../core/time/instant.ts'

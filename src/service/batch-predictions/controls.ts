@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { type InputOf, issue, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'

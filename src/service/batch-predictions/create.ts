@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
 import { requiredIf, unknownFields } from '../../core/core-assumptions.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'

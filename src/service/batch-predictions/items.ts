@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, type Reliance } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
 import { IssueList, MAX_ISSUES } from '../../core/issue-list.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { intBetween, nonEmptyText, type ShapeOf } from '../../core/fields.ts'
 import type { Milestone, Scope } from '../../core/operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { RecordFault, Scope } from '../../core/operation.ts'
 import { either, form, membersOf, nameAmong, someOf, together } from '../../core/strict-input.ts'
 import { batches } from './batches.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { list, listOf, objectAs, queryInt, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { type JsonObject, mergePatch } from '../../core/json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { durationUpTo, intBetween } from '../../core/fields.ts'
 import { parseDuration } from '../../core/time/instant.ts'
 

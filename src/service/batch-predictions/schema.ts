@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { codePoints, intBetween, nonEmptyText, objectAs, timestamp } from '../../core/fields.ts'
 import { isObject, type JsonObject, keysOf } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'

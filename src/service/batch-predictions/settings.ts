@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, type RecordedExchange, setting } from '../../core/assumptions.ts'
 import { requiredFlag } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'

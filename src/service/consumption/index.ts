@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import { nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, type Reliance } from '../../core/assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
 import type { Issue } from '../../core/json.ts'

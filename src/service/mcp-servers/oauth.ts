@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, setting } from '../../core/assumptions.ts'
 import { consentUrl, withQuery } from '../../core/consent.ts'
 import { declareError, statusSetting } from '../../core/error-kinds.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, type Settings, setting } from '../../core/assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { type Json, valueAt } from '../../core/json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice, setting } from '../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { requiredFlag, requiredIf } from '../../core/core-assumptions.ts'
 import { type FieldKit, type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'

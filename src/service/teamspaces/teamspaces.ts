@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { text } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'

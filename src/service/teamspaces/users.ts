@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { choice } from '../../core/assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { queryText } from '../../core/fields.ts'

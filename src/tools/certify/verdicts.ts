@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Finding } from '../../core/conduct/finding.ts'
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action } from '../../core/faults/primitive.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type AnySetting, Settings } from '../../core/assumptions.ts'
 import { isObject, type Json, type JsonObject, same, valueAt } from '../../core/json.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { RecordedExchange } from '../../core/assumptions.ts'
 import type { Json } from '../../core/json.ts'
 import { depthIssue } from '../../core/json-text.ts'

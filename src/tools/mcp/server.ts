@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import * as z from 'zod'
+import { z } from 'zod'
 import { packageVersion, shippedFile } from '../../adapters/package.ts'
 import { EmulatorError } from '../../client/emulator-error.ts'
 import { NAME_PATTERN } from '../../core/sandboxes/name.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { CallControl } from '../../client/ask.ts'
 import { advanceToTarget, type TargetOf } from '../../client/clock.ts'
 import { conductQueryOf } from '../../client/conduct.ts'

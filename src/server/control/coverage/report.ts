@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { listOf, type ShapeOf } from '../../../core/fields.ts'
 
 /** The kinds of points of the contract, the cheapest to meet first. */

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
 import { extensible } from '../../../core/tomorrow.ts'

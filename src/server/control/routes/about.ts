@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import type { ShapeOf } from '../../../core/fields.ts'
 import { real } from '../../../core/time/real.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { assumption, type Setting } from '../../../core/assumptions.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'

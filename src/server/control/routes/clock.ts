@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import {
   duration,

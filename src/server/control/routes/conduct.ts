@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { conductReport } from '../../../core/conduct/finding.ts'
 import { conductOf } from '../../../core/conduct/report.ts'
 import { verdicts } from '../../../core/conduct/verdicts.ts'

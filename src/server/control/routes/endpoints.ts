@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { problemLine } from '../../../adapters/scenarios/problem.ts'
 import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { EndpointBook } from '../../../endpoints/book.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { queryText, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'

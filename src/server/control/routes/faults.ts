@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { Settings } from '../../../core/assumptions.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import { ruleNamed } from '../../../core/faults/arm.ts'
 import { gateSchema } from '../../../core/faults/gate.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { limitClock, limitOverride, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'

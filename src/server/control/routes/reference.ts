@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
 import { type ErrorKind, errorKinds } from '../../../core/error-kinds.ts'
 import { type ErrorTarget, problemType, shownCode } from '../../../core/errors.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type InputOf, intBetween, type ShapeOf } from '../../../core/fields.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
 import { compare, matches, matchSchema, missed, type RequestMatch } from '../../../core/log/request-match.ts'

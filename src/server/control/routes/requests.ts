@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject, type InputOf, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'

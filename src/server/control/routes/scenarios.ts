@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { type InputOf, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { activeScenario, listedScenario, shownScenario } from '../../../core/scenarios/source.ts'

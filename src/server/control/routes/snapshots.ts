@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { nameField } from '../../../core/sandboxes/name-field.ts'
 import { type Kept, snapshotView } from '../../../core/sandboxes/snapshots.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { readFixtures } from '../../../adapters/fixtures.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject } from '../../../core/fields.ts'

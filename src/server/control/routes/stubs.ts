@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { list, listOf } from '../../../core/fields.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { change } from '../../../core/sandboxes/change.ts'

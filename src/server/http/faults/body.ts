@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { nonEmptyText } from '../../../core/fields.ts'
 import { isPointer, type Json, mergePatch } from '../../../core/json.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { strictObject } from '../../../core/strict-input.ts'
 import { onlyAfterResponse, phaseOfStage, stage } from './stage.ts'

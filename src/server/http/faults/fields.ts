@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import { mapOf } from '../../../core/strict-input.ts'
 
 /** Maximum characters of one text of a rule: about the most that one call of the control interface can carry. */

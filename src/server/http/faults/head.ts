@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { someOf, strictObject } from '../../../core/strict-input.ts'

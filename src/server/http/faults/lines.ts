@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { Chance } from '../../../core/random.ts'
