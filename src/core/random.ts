@@ -59,9 +59,13 @@ export const LAST_NUMBER = 2 ** 48 - 1
 
 /** The n-th id of a sandbox: 24 hexadecimal characters, sorted by creation. Specification: Conventions, object-id style. */
 export function objectId(seed: number, n: number): string {
-  const sandbox = hex(hash(seed, 'id', 0), 8) + hex(hash(seed, 'id', 1) & 0xffff, 4)
-  return sandbox + hex(n, 12)
+  // The first half is the same for all ids of a sandbox.
+  if (seed !== latest.seed)
+    latest = { seed, half: hex(hash(seed, 'id', 0), 8) + hex(hash(seed, 'id', 1) & 0xffff, 4) }
+  return latest.half + hex(n, 12)
 }
+
+let latest = { seed: Number.NaN, half: '' }
 
 /** The n-th UUID (version 4 in form) of a sandbox. */
 export function uuid(seed: number, n: number): string {
