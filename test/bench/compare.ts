@@ -124,9 +124,14 @@ function note(figures: Figures, what: string, name: string, value: number): void
 const START = 'spawn to first 200 (less is better)'
 const MEMORY = 'memory at start (less is better)'
 
+/** The servers of a round. What comes first is faster or slower on some machines, so every other round begins with the last. */
+function inTurn<T>(servers: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? servers : servers.toReversed()
+}
+
 async function measureStarts(all: readonly Server[], figures: Figures): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { name, start } of all) {
+    for (const { name, start } of inTurn(all, round)) {
       const server = await start()
       note(figures, START, name, server.started)
       note(figures, MEMORY, name, server.memory())
@@ -152,7 +157,7 @@ async function measureRequests(all: readonly Server[], figures: Figures): Promis
     const limit = count === undefined ? { ms: ROUND_MS } : { requests: count }
     const warmUp = count === undefined ? { ms: WARM_UP_MS } : { requests: 2 * count }
     for (let round = 0; round <= ROUNDS; round++) {
-      for (const { name, server, paths, id } of running) {
+      for (const { name, server, paths, id } of inTurn(running, round)) {
         const shot = { port: server.port, key: KEY, ...request(paths, id) }
         const rate = await load(shot, round === 0 ? warmUp : limit, connections)
         if (round > 0) note(figures, what, name, rate)
