@@ -111,7 +111,8 @@ export class KeptResponse {
     }
     if (!isLater) this.#add(text)
     else {
-      this.#unsearched = bytes > SHORT ? Buffer.from(text) : text
+      // Text of only ASCII characters needs no conversion to UTF-8.
+      this.#unsearched = bytes > SHORT ? Buffer.from(text, bytes === text.length ? 'latin1' : 'utf8') : text
       this.#keep(bytes)
     }
   }
