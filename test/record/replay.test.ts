@@ -96,9 +96,7 @@ test('of a body that was no longer kept, the length is compared, and the recordi
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([
     0,
-    expect.stringContaining(
-      '1 response with a body that is no longer kept: only its length is compared.',
-    ),
+    expect.stringContaining('1 response with a body that is no longer kept: only its length is compared.'),
   ])
   const shorter = changed(bundle, ({ inputs }) => {
     for (const input of inputs)
