@@ -77,7 +77,7 @@ test.each(Object.entries(HOSTILE))('%s is refused when it is loaded', (_, [schem
 })
 
 test('patterns that take exponential time do not', () => {
-  const text = `${'a'.repeat(50_000)}!`
+  const text = `${'a'.repeat(5_000)}!`
   expect(compileWhole({ pattern: '^(a+)+$' })(text)).toHaveLength(1)
   expect(compileWhole({ patternProperties: { '^(a|a)*$': false } })({ [text]: 1 })).toEqual([])
   // Only the engine of V8 knows lookaheads, and it is stopped.
