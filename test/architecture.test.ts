@@ -186,7 +186,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_943,
   cli: 3_371,
   client: 2_008,
-  core: 20_540,
+  core: 20_542,
   dashboard: 9_320,
   emulator: 1_833,
   endpoints: 1_444,

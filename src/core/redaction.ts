@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { isObject, type JsonObject, withTexts } from './json.ts'
+import { once } from './once.ts'
 import { isSealed, REDACTED } from './secrets.ts'
 import { parseInstant } from './time/instant.ts'
 
@@ -185,7 +186,8 @@ const PLAIN_NAME = /^[\p{L}_$][\w$.-]{0,63}$/u
 // These patterns match only from the start of a run of their characters: tried at each one, they take the square of its length.
 const EMAIL = /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu
 const URL_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>\\]+/gi
-const TEXT_PARTS = new RegExp(`${URL_TEXT.source}|${EMAIL.source}|[\\p{L}\\p{M}\\p{N}]+`, 'giu')
+// Made at the first use: that takes most of a millisecond.
+const textParts = once(() => new RegExp(`${URL_TEXT.source}|${EMAIL.source}|[\\p{L}\\p{M}\\p{N}]+`, 'giu'))
 
 /** A URL or a path with a signature, a token or a password. */
 const SIGNED =
@@ -236,7 +238,7 @@ export class Pseudonyms {
 
   #text(text: string): string {
     if (this.#kept.all) return text.replaceAll(SIGNED, (url) => this.#url(url)).replaceAll(TOKEN, REDACTED)
-    return text.replaceAll(TEXT_PARTS, (part) => {
+    return text.replaceAll(textParts(), (part) => {
       if (part.includes('://')) return this.#url(part)
       if (!part.includes('@')) return this.#word(part)
       const [local = '', host = ''] = part.split('@')
