@@ -183,12 +183,12 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_943,
+  adapters: 4_932,
   cli: 3_371,
   client: 2_008,
   core: 20_542,
   dashboard: 9_320,
-  emulator: 1_833,
+  emulator: 1_846,
   endpoints: 1_444,
   'json-schema': 3_243,
   server: 697,

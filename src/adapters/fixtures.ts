@@ -9,10 +9,9 @@ import { IssueList } from '../core/issue-list.ts'
 import { type Immutable, isObject, type JsonObject } from '../core/json.ts'
 import { lineAndColumn, syntaxIssue } from '../core/json-text.ts'
 import { parseKeepingDigits } from '../core/request/exact-numbers.ts'
-import { keysIn, knownKeys, type PlainKey } from '../core/request/plain-keys.ts'
+import { keysIn, type PlainKey } from '../core/request/plain-keys.ts'
 import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
-import type { Store } from '../core/state/store.ts'
 import { strictObject } from '../core/strict-input.ts'
 import { parsed, UNCOMPILED, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
@@ -188,15 +187,6 @@ function replacing(
   const keys = (entry: unknown) => (isObject(entry) ? keysOf(entry) : [])
   const replaced = new Set(own.flatMap(keys))
   return [...own, ...base.filter((entry) => !keys(entry).some((key) => replaced.has(key)))]
-}
-
-/**
- * The API keys that the fixtures contain in plain text and that the sandbox has. A sandbox stores only digests, so the plain
- * text comes from its fixtures. Other keys of the sandbox, for example from an older state file, are left out.
- */
-export async function plainKeys(fixtures: string | JsonObject, store: Store): Promise<PlainKey[]> {
-  const tokens = [...store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
-  return knownKeys(await writtenKeys(fixtures), tokens)
 }
 
 /** The API keys that a starting state contains in plain text. Throws `FixturesError` when it cannot be read. */

@@ -1,4 +1,3 @@
-import { plainKeys } from '../adapters/fixtures.ts'
 import { CONTRACT, packageVersion } from '../adapters/package.ts'
 import { type PlainKey, readyKeys } from '../core/request/plain-keys.ts'
 import { activeOn } from '../core/scenarios/force.ts'
@@ -55,8 +54,8 @@ async function announce(
   { terminal, logger }: { readonly terminal: Terminal; readonly logger: Logger },
 ): Promise<void> {
   if (options.quiet && !options.json) return
-  const { baseUrl, controlUrl, port, sandbox } = emulator
-  const keys = await plainKeys(options.fixtures, sandbox.store)
+  const { baseUrl, controlUrl, port } = emulator
+  const keys = await emulator.plainKeys()
   const facts = factsOf(emulator, options)
   if (options.json) {
     const ready = { base_url: baseUrl, control_url: controlUrl, port, keys: readyKeys(keys) }

@@ -258,6 +258,8 @@ async function serve(
     /** The default sandbox. */
     sandbox: sandboxes.default,
     sandboxes,
+    /** The API keys of the default sandbox that its fixtures contain in plain text. */
+    plainKeys: () => maker.plainKeys(sandboxes.default),
     /** The control interface without HTTP; its code is loaded by the first call. */
     control: async (call: ControlCall) => (await control())(call),
     /** Sends a request to the server without a network; its code is loaded by the first call. */

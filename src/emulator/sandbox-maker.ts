@@ -17,6 +17,7 @@ import { faultHooks } from '../core/faults/hooks.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Scope } from '../core/operation.ts'
+import { keysIn, knownKeys, type PlainKey } from '../core/request/plain-keys.ts'
 import { change, setSettings } from '../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import type { Origin } from '../core/sandboxes/origin.ts'
@@ -90,6 +91,16 @@ export class WorkspaceSandboxes implements SandboxMaker {
     }
     const now = this.#startInstant(this.#options.clock)
     return this.#copy(this.#defaultStart.state, { now, ...passing })
+  }
+
+  /**
+   * The API keys that the fixtures contain in plain text and that the sandbox has. A sandbox stores only digests, so the plain
+   * text comes from its fixtures. Other keys of the sandbox, for example from an older state file, are left out.
+   */
+  async plainKeys({ store }: Sandbox): Promise<PlainKey[]> {
+    const { collections } = this.#defaultStart?.read.fixtures ?? (await readFixtures(this.#fixturesOf({})))
+    const tokens = [...store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
+    return knownKeys(keysIn(collections.api_keys), tokens)
   }
 
   #fixturesOf({ fixtures }: Origin): NonNullable<Origin['fixtures']> {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { plainKeys } from '../adapters/fixtures.ts'
 import { isStorageFailure, Refusal } from '../core/errors.ts'
 import { standingOf } from '../core/faults/standing.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
@@ -65,11 +64,11 @@ export async function launchOptions(
 
 /** The environment variables for the command. A variable stays unchanged when the sandbox has no key for it. */
 export async function variablesOf(
-  { baseUrl, sandbox }: RunningEmulator,
+  { baseUrl, plainKeys }: RunningEmulator,
   { fixtures, controlToken, host }: StartOptions,
   logger: Logger,
 ): Promise<Environment> {
-  const keys = readyKeys(await plainKeys(fixtures, sandbox.store))
+  const keys = readyKeys(await plainKeys())
   const { user } = keys
   if (user === null) {
     logger.warn(`${fixtures} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
