@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { zodIssues } from './zod-issues.ts'
+import { parsed, UNCOMPILED, zodIssues } from './zod-issues.ts'
 
 const schema = z.strictObject({
   access: z.enum(['open', 'closed']),
@@ -28,4 +28,13 @@ test('a type that JSON does not have has the word of JSON Schema', () => {
     'must be of the type integer, not number',
     'must be of the type object, not number',
   ])
+})
+
+test.for<[what: string, value: unknown]>([
+  ['fits', { access: 'open', type: 'page', like: 1 }],
+  ['has a wrong, a missing and an unknown field', { access: 'half', like: 1, more: 1 }],
+  ['is no object', []],
+])('a value that %s has the same result with a schema that is not compiled', ([, value]) => {
+  const [usual, uncompiled] = [parsed(schema, value), parsed(schema, value, UNCOMPILED)]
+  expect([uncompiled.data, uncompiled.error?.issues]).toEqual([usual.data, usual.error?.issues])
 })

@@ -37,7 +37,7 @@ const output = () =>
     /** The status, then a header on each line; for a webhook, its URL comes first. */
     head: z.string(),
     bytes: z.int(),
-    /** Absent when the body is long and was no longer kept. */
+    /** Absent when the body was no longer kept. */
     crc32: z.int().exactOptional(),
     /** The body; absent when it is long, and in the older part of a long recording. */
     text: z.string().exactOptional(),

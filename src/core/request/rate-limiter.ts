@@ -80,9 +80,7 @@ export class RateLimiter {
       if (free === 0) hits.shift()
       hits.push(now)
     }
-    const { admitted, remaining, reset, wait } = admission(free > 0 || !enforce, limit, hits, window, now)
-    const left = enforce ? remaining : Math.max(1, remaining)
-    return { free, admitted, limit, remaining: left, reset, wait, retryAfter: left > 0 ? undefined : wait }
+    return { free, ...admission(free > 0 || !enforce, limit, hits, window, now, enforce ? 0 : 1) }
   }
 
   /** Gives back a place that was taken at an instant. */
@@ -244,8 +242,9 @@ function admission(
   hits: readonly number[],
   window: number,
   now: number,
+  least = 0,
 ): Admission {
-  const remaining = Math.max(0, limit - hits.length)
+  const remaining = Math.max(least, limit - hits.length)
   const frees = (hits[hits.length - limit] ?? hits[0] ?? now) + window
   const { reset, wait } = roundedUp(frees, now)
   return { admitted, limit, remaining, reset, wait, retryAfter: remaining > 0 ? undefined : wait }

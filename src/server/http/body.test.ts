@@ -4,6 +4,8 @@ import { Agent, createServer, type IncomingMessage, type RequestOptions, request
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Evidence } from '../../core/log/evidence.ts'
+import { type ArrivedRequest, MAX_BODY, noteArrival } from '../../core/record/recording.ts'
 import { type Body, type BodyOptions, readBody } from './body.ts'
 
 const MIB = 1024 * 1024
@@ -265,4 +267,19 @@ test('chunks of any size are joined in order, however the body is sent', async (
   await send(server.port, {}, ...chunks)
   await send(server.port, sized(text.length), ...chunks)
   for (const n of [0, 1]) expect(await (await server.seen(n)).body).toEqual({ kind: 'bytes', bytes: text })
+})
+
+test.for<[bytes: number, isKept: boolean]>([
+  [0, true],
+  [MAX_BODY, true],
+  [MAX_BODY + 1, false],
+])('a body of %i bytes has its digest, and is kept for the recording: %s', async ([bytes, isKept]) => {
+  const evidence = {} as Evidence
+  const arrived: ArrivedRequest = { method: 'POST', target: '/', version: '1.1', headers: [] }
+  noteArrival(evidence, arrived)
+  const sent = Buffer.alloc(bytes, 'x')
+  const server = await decision({ bytes: 2 * MAX_BODY, evidence })
+  await send(server.port, { headers: { 'transfer-encoding': 'chunked' } }, sent)
+  expect(evidence.body).toEqual({ bytes, sha256: createHash('sha256').update(sent).digest('hex') })
+  expect(arrived.body).toEqual(isKept ? sent : 'large')
 })
