@@ -183,17 +183,17 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_932,
+  adapters: 4_935,
   cli: 3_371,
   client: 2_008,
-  core: 20_542,
+  core: 20_668,
   dashboard: 9_320,
   emulator: 1_846,
   endpoints: 1_444,
   'json-schema': 3_243,
   server: 697,
   'server/control': 5_309,
-  'server/http': 4_291,
+  'server/http': 4_293,
   service: 9_239,
   src: 695,
   terminal: 2_142,

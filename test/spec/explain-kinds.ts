@@ -4,6 +4,7 @@ import { respondUnrouted } from '../../src/core/request/pipeline.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
+import { journalOf } from '../support/journal.ts'
 import { batchBody, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 
@@ -76,7 +77,7 @@ async function fill(emulator: TestEmulator, operation: string, remaining: number
 
 /** Replaces the journal, so that writes can fail. */
 function withJournal(emulator: TestEmulator, append: () => void): void {
-  emulator.sandbox.store.journal = { append }
+  emulator.sandbox.store.journal = journalOf(append)
 }
 
 /** Operations that never succeed, so only refusalKinds has them. */

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest'
-import { refuse } from '../../src/core/errors.ts'
 import type { CutFault } from '../../src/server/http/faults/cut.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
+import { fullDisk } from '../support/journal.ts'
 import { bearer, overSocket, requestBytes } from '../support/wire-client.ts'
 
 function fillDisk({ sandbox }: TestEmulator): void {
-  sandbox.store.journal = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-  }
+  sandbox.store.journal = fullDisk
 }
 
 async function statusOf({ emulator: { port } }: TestEmulator): Promise<string> {

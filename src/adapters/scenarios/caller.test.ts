@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { builtState, startAt } from '../../../test/support/built-state.ts'
 import { libraryService, START } from '../../../test/support/control-emulator.ts'
+import { fullDisk, journalOf } from '../../../test/support/journal.ts'
 import { libraryEmulator } from '../../../test/support/library.ts'
 import { MemoryScenarios, type TestScenario } from '../../../test/support/memory-scenarios.ts'
-import { refuse } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import { Sandbox, sandboxDefaults } from '../../core/sandboxes/sandbox.ts'
 import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
@@ -96,9 +96,7 @@ test.for(['the next commit', 'the next wait'])(
     ])
     leave()
     const { journal } = sandbox.store
-    sandbox.store.journal = {
-      append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    }
+    sandbox.store.journal = fullDisk
     caller.start()
     await expect(caller.whenIdle()).rejects.toThrow('The disk is full.')
     expect([ids().includes('s9'), said, defects.length]).toEqual([false, [], 1])
@@ -160,12 +158,10 @@ test('a defect of the emulator is reported as one, and the call is not repeated'
   const { caller, leave, ids, sandbox, defects } = await callerEmulator([step(put)])
   leave()
   const { journal } = sandbox.store
-  sandbox.store.journal = {
-    append: () => {
-      sandbox.store.journal = journal
-      throw new TypeError('at a secret place')
-    },
-  }
+  sandbox.store.journal = journalOf(() => {
+    sandbox.store.journal = journal
+    throw new TypeError('at a secret place')
+  })
   caller.start()
   await caller.whenIdle()
   expect(defects).toEqual([new TypeError('at a secret place')])

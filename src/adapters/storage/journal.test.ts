@@ -162,6 +162,69 @@ test('D3 if half a line cannot be cut off after a failure, the next write cuts i
   expect(revisions(readJournal(nodeFiles, path))).toEqual([1])
 })
 
+test('lines that are held are one write, with the next line or at a flush', () => {
+  const writes: number[] = []
+  const counting: Files = {
+    ...nodeFiles,
+    write: (file, bytes, at) => {
+      writes.push(bytes.toString().split('\n').length - 1)
+      return nodeFiles.write(file, bytes, at)
+    },
+  }
+  const { journal, path } = opened(counting)
+  writes.length = 0
+  journal.append(commit(1, 'a'), true)
+  journal.append(commit(2, 'b'), true)
+  expect([writes, revisions(readJournal(nodeFiles, path))]).toEqual([[], []])
+  journal.append(commit(3, 'c'))
+  journal.append(commit(4, 'd', 'ä'.repeat(100_000)), true)
+  journal.flush()
+  journal.flush()
+  expect([writes, revisions(readJournal(nodeFiles, path))]).toEqual([
+    [3, 1],
+    [1, 2, 3, 4],
+  ])
+})
+
+test('lines whose write fails are not held any longer', () => {
+  let broken = true
+  const failing: Files = {
+    ...nodeFiles,
+    write: (file, bytes, at) => {
+      if (broken && at > 0) throw new Error('EIO')
+      return nodeFiles.write(file, bytes, at)
+    },
+  }
+  const { journal, path } = opened(failing)
+  journal.append(commit(1, 'a'), true)
+  expect(() => journal.flush()).toThrow(Refusal)
+  broken = false
+  journal.append(commit(1, 'b'))
+  expect(readJournal(nodeFiles, path)?.commits.map(({ commit: { changes } }) => changes[0]?.[2])).toEqual([
+    { id: 'b', text: '' },
+  ])
+})
+
+test('a lost journal is replaced before the first line that is held, not after it', () => {
+  const lost: string[] = []
+  const path = join(folder(onTestFinished), 'sandbox.json.journal')
+  const files: Files = { ...nodeFiles, sizeAt: () => undefined }
+  const journal = new JournalWriter({
+    files,
+    path,
+    onLost: () => {
+      lost.push('lost')
+      journal.begin({ file: null, revision: 0 })
+    },
+  })
+  journal.begin({ file: null, revision: 0 })
+  onTestFinished(() => journal.close())
+  journal.append(commit(1, 'a'), true)
+  journal.append(commit(2, 'b'), true)
+  journal.flush()
+  expect([lost, revisions(readJournal(nodeFiles, path))]).toEqual([['lost'], [1, 2]])
+})
+
 test('a value that cannot be written as JSON throws a TypeError and leaves no bytes', () => {
   const { journal, path } = opened()
   const circle: { self?: unknown } = {}

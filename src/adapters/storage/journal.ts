@@ -23,6 +23,8 @@ export class JournalWriter implements Journal {
   #end = 0
   #isTorn = false
   #isChecked = false
+  /** Lines that wait for the next write. */
+  #held: Uint8Array[] = []
 
   constructor(options: JournalOptions) {
     this.#options = options
@@ -32,18 +34,22 @@ export class JournalWriter implements Journal {
     return this.#options.path
   }
 
-  /** Writes one line. If that fails, throws `storage_unavailable` and leaves no part of it. The next call tries again. */
-  append(commit: Commit): void {
-    // Outside of the try block: a value that cannot be written as JSON is not a failure of the disk.
+  /**
+   * Writes the line of a commit with those that are held. If that fails, throws `storage_unavailable`, leaves no part of them and
+   * holds none. The next call tries again.
+   */
+  append(commit: Commit, isHeld = false): void {
+    // A lost journal is replaced together with the file, which must not contain commits whose write may yet fail.
+    if (this.#held.length === 0) this.#onDisk(() => this.#replaceIfLost())
+    // Outside of `#onDisk`: a value that cannot be written as JSON is not a failure of the disk.
     const line = encodeLine(commitLine(commit))
-    try {
-      // `onLost` encodes lines of its own into the same buffer.
-      this.#write(this.#isLost() ? this.#replaced(commit) : line)
-    } catch (error) {
-      // A refusal from the lock of the folder already names its reason.
-      if (error instanceof Refusal) throw error
-      refuse('storage_unavailable', { detail: `${this.path} could not be written: ${errorMessage(error)}.` })
-    }
+    if (isHeld) this.#held.push(Buffer.from(line))
+    else this.#onDisk(() => this.#writeWithHeld(line))
+  }
+
+  /** Writes the lines that are held. Fails as {@link append} does. */
+  flush(): void {
+    this.#onDisk(() => this.#writeWithHeld())
   }
 
   /** Records that a state file is about to get its name, or that its edit has been applied. */
@@ -81,31 +87,42 @@ export class JournalWriter implements Journal {
   }
 
   // Once in a turn of the event loop: a look at the file takes as long as writing a line.
-  #isLost(): boolean {
-    if (this.#isChecked) return false
+  #replaceIfLost(): void {
+    if (this.#isChecked) return
     this.#isChecked = true
     real
       .setImmediate(() => {
         this.#isChecked = false
       })
       .unref()
-    return (this.#options.files.sizeAt(this.path, this.#inode) ?? -1) < this.#end
-  }
-
-  #replaced(commit: Commit): Uint8Array {
+    if ((this.#options.files.sizeAt(this.path, this.#inode) ?? -1) >= this.#end) return
     this.#isChecked = false
     this.#options.onLost()
-    return encodeLine(commitLine(commit))
   }
 
-  /** Writes a whole line, or throws and leaves no part of it. */
-  #write(line: Uint8Array): void {
+  #writeWithHeld(...more: Uint8Array[]): void {
+    const [first, ...others] = [...this.#held.splice(0), ...more]
+    if (first !== undefined) this.#write(others.length === 0 ? first : Buffer.concat([first, ...others]))
+  }
+
+  #onDisk(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      // A refusal from the lock of the folder already names its reason.
+      if (error instanceof Refusal) throw error
+      refuse('storage_unavailable', { detail: `${this.path} could not be written: ${errorMessage(error)}.` })
+    }
+  }
+
+  /** Writes whole lines, or throws and leaves no part of them. */
+  #write(lines: Uint8Array): void {
     const { files } = this.#options
     if (this.#file === undefined) throw new Error('the state file is closed')
     if (this.#isTorn) files.truncate(this.#file, this.#end)
     this.#isTorn = false
     try {
-      writeAll(files, this.#file, line, this.#end)
+      writeAll(files, this.#file, lines, this.#end)
     } catch (error) {
       this.#isTorn = true
       try {
@@ -116,6 +133,6 @@ export class JournalWriter implements Journal {
       }
       throw error
     }
-    this.#end += line.length
+    this.#end += lines.length
   }
 }

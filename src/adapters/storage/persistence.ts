@@ -67,7 +67,7 @@ export class Persistence {
   }
 
   /**
-   * Makes a sandbox durable from now on: every commit is in the journal before it is visible, checkpoints follow, and edits of
+   * Makes a sandbox durable from now on: no commit is told to anything outside before it is in the journal, checkpoints follow, and edits of
    * the file are applied. The sandbox must have the loaded state or be new. Throws when the files cannot be written, or when
    * {@link Persistence.load} was not called.
    */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { journalOf } from '../../../test/support/journal.ts'
 import {
   attemptsOf,
   heldSend,
@@ -103,11 +104,9 @@ test('a full disk stops sending and rejects whenIdle(), and sending resumes auto
   emulator.tell()
   const full = new Refusal('storage_unavailable', { detail: 'no space' })
   let isFull = true
-  emulator.sandbox.store.journal = {
-    append: () => {
-      if (isFull) throw full
-    },
-  }
+  emulator.sandbox.store.journal = journalOf(() => {
+    if (isFull) throw full
+  })
   await expect(sender.whenIdle()).rejects.toBe(full)
   expect([sent, emulator.defects, statuses(emulator), sender.isIdle]).toEqual([
     [],
@@ -132,11 +131,9 @@ test('an outcome that cannot be written is written later, and only once', async 
   emulator.tell()
   await ticks()
   let isFull = true
-  emulator.sandbox.store.journal = {
-    append: () => {
-      if (isFull) throw new Error('no space')
-    },
-  }
+  emulator.sandbox.store.journal = journalOf(() => {
+    if (isFull) throw new Error('no space')
+  })
   held[0]?.response(200)
   await ticks()
   expect(statuses(emulator)).toEqual(['sending'])

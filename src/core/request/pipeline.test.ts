@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { fullDisk } from '../../../test/support/journal.ts'
 import { createNote, START, sandboxOf } from '../../../test/support/notes.ts'
 import { refuse } from '../errors.ts'
 import { faultHooks } from '../faults/hooks.ts'
@@ -9,13 +10,22 @@ import { change } from '../sandboxes/change.ts'
 import type { Sandbox, SandboxOptions } from '../sandboxes/sandbox.ts'
 import type { Resource } from '../service.ts'
 import type { Call } from './exchange.ts'
-import { perform } from './pipeline.ts'
+import { perform, performTogether } from './pipeline.ts'
 
 const broken = operation({ ...createNote, name: 'notes.break', handle: () => JSON.parse('{') as never })
 
+const clear = operation({
+  ...createNote,
+  name: 'notes.clear',
+  handle: ({ tx }) => {
+    for (const { id } of tx.in({ name: 'notes', label: 'note' })) tx.delete('notes', id)
+    return { body: {} }
+  },
+})
+
 const resource: Resource = {
   name: 'notes',
-  operations: [createNote, broken],
+  operations: [createNote, broken, clear],
   collections: [],
   events: [
     { kind: 'ring', description: 'Rings.', handle: ({ tx, now }) => tx.put('rings', { id: String(now) }) },
@@ -56,10 +66,7 @@ test('a full disk results in a 507 that names the reason, and nothing changes', 
   tags: ['R123'],
 }, async () => {
   const sandbox = await makeSandbox()
-  const full = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-  }
-  sandbox.store.journal = full
+  sandbox.store.journal = fullDisk
   const response = perform(sandbox, call())
   expect([response.status, JSON.parse(response.text ?? '')]).toMatchObject([
     507,
@@ -70,16 +77,36 @@ test('a full disk results in a 507 that names the reason, and nothing changes', 
   expect(perform(sandbox, call()).status).toBe(200)
 })
 
+test.for([
+  { fails: [false, true], statuses: [200, 200, 507], notes: 0 },
+  { fails: [true, false], statuses: [507, 507, 200], notes: 2 },
+])(
+  'of requests that run together, only those whose write fails are refused: $fails',
+  async ({ fails, statuses, notes }) => {
+    const sandbox = await makeSandbox()
+    perform(sandbox, call())
+    const write = (): void => {
+      if (fails.shift()) refuse('storage_unavailable', { detail: 'The disk is full.' })
+    }
+    // The removal of records is written with the creation before it. The last creation is a write of its own.
+    sandbox.store.journal = { append: (_, isHeld) => isHeld || write(), flush: write }
+    const responses = performTogether(sandbox, [call(), call({ operation: clear }), call()])
+    expect(responses.map(({ status }) => status)).toEqual(statuses)
+    expect(sandbox.store.rows('notes').size).toBe(notes)
+    const log = [...sandbox.log.entries()].slice(1)
+    expect(log.map(({ status, commit }) => [status, commit !== undefined])).toEqual(
+      statuses.map((status) => [status, status === 200]),
+    )
+  },
+)
+
 test('an event that cannot be written runs with a later request, at its own instant', async () => {
   let now = START
   const sandbox = await makeSandbox(1, () => now)
   change(sandbox, ({ schedule }) =>
     schedule({ kind: 'ring', ref: 'r/1', due: START + 1_000, urgency: 'work', description: 'Rings.' }),
   )
-  const full = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-  }
-  sandbox.store.journal = full
+  sandbox.store.journal = fullDisk
   now += 5_000
   expect(perform(sandbox, call()).status).toBe(507)
   sandbox.store.journal = undefined
@@ -170,9 +197,7 @@ test('a fault whose counters or changes cannot be written is a 507, and nothing 
 }, async () => {
   const sandbox = await makeSandbox()
   arm(sandbox, 'revoke', [{ auth: { revoke: true } }])
-  sandbox.store.journal = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-  }
+  sandbox.store.journal = fullDisk
   expect(perform(sandbox, call()).status).toBe(507)
   expect([sandbox.store.rows('api_keys').size, sandbox.store.rows('$fault_counters').size]).toEqual([1, 0])
 })

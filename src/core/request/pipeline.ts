@@ -4,6 +4,7 @@ import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
 import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { inNextTurn } from '../time/realtime.ts'
 import { authenticate, authorizeCall, rateLimit } from './access.ts'
 import { catchUp, poll } from './due-events.ts'
 import { type Call, Exchange } from './exchange.ts'
@@ -38,7 +39,61 @@ const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
 const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
 
 /** Runs all steps of a request. Each step lets it pass or refuses it. The response is created and logged in both cases. */
-export function perform(sandbox: Sandbox, given: Call): ApiResponse {
+export function perform(sandbox: Sandbox, call: Call): ApiResponse {
+  return finish(sandbox, runCall(sandbox, call))
+}
+
+/** A request that waits for those that arrive with it. */
+interface Waiting {
+  readonly call: Call
+  resolve(response: ApiResponse): void
+  reject(error: unknown): void
+}
+
+const groups = new WeakMap<Sandbox, Waiting[]>()
+
+/** Runs a request together with those that arrive in the same turn of the event loop: their commits share one write. */
+export function performGrouped(sandbox: Sandbox, call: Call): Promise<ApiResponse> {
+  return new Promise((resolve, reject) => {
+    const waiting = { call, resolve, reject }
+    if (groups.get(sandbox)?.push(waiting) !== undefined) return
+    groups.set(sandbox, [waiting])
+    inNextTurn(() => performWaiting(sandbox))
+  })
+}
+
+function performWaiting(sandbox: Sandbox): void {
+  const group = groups.get(sandbox) ?? []
+  groups.delete(sandbox)
+  try {
+    const calls = group.map(({ call }) => call)
+    for (const [n, response] of performTogether(sandbox, calls).entries()) group[n]?.resolve(response)
+  } catch (error) {
+    for (const { reject } of group) reject(error)
+  }
+}
+
+/**
+ * Runs requests, whose commits share one write. When it fails, all of them are refused and have changed nothing: each may have read
+ * what another one has written.
+ */
+export function performTogether(sandbox: Sandbox, calls: readonly Call[]): ApiResponse[] {
+  const exchanges: Exchange[] = []
+  const run = (): void => {
+    for (const call of calls) exchanges.push(runCall(sandbox, call))
+  }
+  sandbox.store.group(run, (undone, error) => {
+    for (const exchange of exchanges) {
+      if (exchange.commit !== undefined && !undone.includes(exchange.commit)) continue
+      exchange.refusal = refusalOf(sandbox, error)
+      exchange.commit = undefined
+    }
+  })
+  return exchanges.map((exchange) => finish(sandbox, exchange))
+}
+
+/** Runs all steps of a request, and leaves its response to the caller. */
+function runCall(sandbox: Sandbox, given: Call): Exchange {
   const operation = given.operation.choose?.(given)
   const call = operation === undefined ? given : { ...given, operation }
   const exchange = exchangeOf(sandbox, call)
@@ -49,7 +104,7 @@ export function perform(sandbox: Sandbox, given: Call): ApiResponse {
     if (exchange.refusal.options.admission !== undefined && exchange.window !== undefined)
       exchange.window = sandbox.limits.release(exchange.window)
   }
-  return finish(sandbox, exchange)
+  return exchange
 }
 
 /** Begins a request: it gets its number. */

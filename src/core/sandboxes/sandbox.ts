@@ -123,7 +123,7 @@ export class Sandbox {
     this.hooks = options.hooks?.(this)
     this.#settings = new Settings()
     this.#readSettings()
-    this.store.onCommit((commit) => this.#follow(commit))
+    this.store.follow((commit) => this.#follow(commit))
     this.recording = new Recording(this)
   }
 
@@ -182,6 +182,7 @@ export class Sandbox {
       append: () => {
         throw reason
       },
+      flush: () => {},
     }
   }
 

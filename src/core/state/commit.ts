@@ -56,9 +56,12 @@ export interface LoggedCommit extends Omit<Commit, 'changes'> {
   readonly changes: readonly LoggedChange[]
 }
 
-/** Makes commits durable. `append` returns after the operating system has accepted the line, and throws when it has not. */
+/** Makes commits durable. Its methods return after the operating system has accepted the lines, and throw when it has not. */
 export interface Journal {
-  append(commit: Commit): void
+  /** Writes the line of a commit, after those that are held. @param isHeld whether the line waits for the next write instead */
+  append(commit: Commit, isHeld?: boolean): void
+  /** Writes the lines that are held. */
+  flush(): void
 }
 
 /** Converts a commit to the content of its log line. @param isWhole whether changed records of a table are in it completely */

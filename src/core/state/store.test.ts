@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { journalOf } from '../../../test/support/journal.ts'
 import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
 import type { Commit } from './commit.ts'
 import { logged } from './commit.ts'
@@ -41,11 +42,9 @@ test('a transaction whose work throws changes nothing', { tags: ['R123'] }, () =
 
 test('a commit that the journal cannot append changes nothing', () => {
   const store = storeWith({ id: 'a', value: 1 })
-  store.journal = {
-    append: () => {
-      throw new Error('disk full')
-    },
-  }
+  store.journal = journalOf(() => {
+    throw new Error('disk full')
+  })
   expect(() => store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))).toThrow('disk full')
   expect(contents(store)).toEqual([{ id: 'a', value: 1 }])
   expect(store.revision).toBe(0)

@@ -14,20 +14,28 @@ import { Transaction } from './transaction.ts'
 
 type Rows = Map<string, Row>
 
-/** Called for every commit after it is durable and visible. */
 type CommitListener = (commit: Commit) => void
+
+/** Commits that share one write. */
+interface Group {
+  /** Those that are not durable yet. */
+  readonly held: Commit[]
+  readonly onFailure: (undone: readonly Commit[], error: unknown) => void
+}
 
 /**
  * The tables of one sandbox. Records are replaced, never mutated, and only inside a transaction. A transaction collects its
- * writes. At the commit the journal records them as one line, and then all of them become visible at once.
+ * writes. At the commit the journal records them as one line, and all of them become visible at once.
  */
 export class Store {
   readonly #tables = new Map<string, Rows>()
   readonly #shared = new WeakSet<Rows>()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<CommitListener>()
+  readonly #followers: CommitListener[] = []
   readonly #indexes = new Indexes()
   readonly #derived = new Map<string, { readonly version: number; readonly value: unknown }>()
+  #group: Group | undefined
   /** The number of its last commit. To be set only while a store is built, such as from a document. */
   revision = 0
   journal: Journal | undefined
@@ -47,25 +55,83 @@ export class Store {
 
   /**
    * Appends a transaction's writes to the journal, then makes them visible. Returns undefined when nothing changed.
-   * Throws when the journal cannot append, and then nothing has changed.
+   * Throws when the journal cannot append, and then nothing has changed. In a {@link group}, the writes may be undone later.
    */
   commit(tx: Transaction, at: string): Commit | undefined {
     const changes = tx.changes()
     if (changes.length === 0) return undefined
-    const commit = this.#journalled({ at, changes })
-    for (const { table, id, after } of changes) this.#write(table, id, after)
-    for (const listener of this.#listeners) listener(commit)
+    // An undone removal would be at another place in its table.
+    const isHeld = this.#group !== undefined && changes.every(({ after }) => after !== undefined)
+    const commit = this.#journalled({ at, changes }, isHeld)
+    this.#apply(commit)
+    if (!isHeld) this.#tell(commit)
     return commit
   }
 
-  #journalled(facts: Omit<Commit, 'revision'>): Commit {
+  /**
+   * Runs `work`, whose commits share one write to the journal at its end. A commit that removes a record is written at once, with
+   * those before it. When the write fails, its commits are undone, and given to `onFailure` with the error.
+   */
+  group(work: () => void, onFailure: Group['onFailure']): void {
+    this.#group = { held: [], onFailure }
+    try {
+      work()
+    } finally {
+      try {
+        this.#durable(() => this.journal?.flush())
+      } catch {
+        // `onFailure` has the error.
+      }
+      this.#group = undefined
+    }
+  }
+
+  #journalled(facts: Omit<Commit, 'revision'>, isHeld = false): Commit {
     const commit = { revision: this.revision + 1, ...facts }
-    this.journal?.append(commit)
+    if (isHeld) {
+      this.journal?.append(commit, true)
+      this.#group?.held.push(commit)
+    } else this.#durable(() => this.journal?.append(commit))
     this.revision = commit.revision
     return commit
   }
 
-  /** @returns stops listening */
+  /** Writes to the journal. If that fails, undoes the commits that were to be written with it. */
+  #durable(write: () => void): void {
+    const held = this.#group?.held.splice(0) ?? []
+    try {
+      write()
+    } catch (error) {
+      for (const { revision, at, changes } of held.reverse()) {
+        this.revision = revision - 1
+        const undone = changes.map(({ before, after, ...place }) => ({
+          ...place,
+          before: after,
+          after: before,
+        }))
+        this.#apply({ revision: this.revision, at, changes: undone.reverse() })
+      }
+      if (held.length > 0) this.#group?.onFailure(held, error)
+      throw error
+    }
+    for (const commit of held) this.#tell(commit)
+  }
+
+  #apply(commit: Commit): void {
+    for (const { table, id, after } of commit.changes) this.#write(table, id, after)
+    for (const follower of this.#followers) follower(commit)
+  }
+
+  #tell(commit: Commit): void {
+    for (const listener of this.#listeners) listener(commit)
+  }
+
+  /** For parts that must agree with the tables: called when a commit is visible, and when it is undone, with opposite changes. */
+  follow(follower: CommitListener): void {
+    this.#followers.push(follower)
+  }
+
+  /** For other parts: called when a commit is durable and visible. @returns stops listening */
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -107,7 +173,9 @@ export class Store {
     const commit = facts && this.#journalled({ at, ...facts })
     this.#adopt(other)
     for (const [table, row] of besides) this.#write(table, row.id, row)
-    if (commit !== undefined) for (const listener of this.#listeners) listener(commit)
+    if (commit === undefined) return undefined
+    for (const follower of this.#followers) follower(commit)
+    this.#tell(commit)
     return commit
   }
 

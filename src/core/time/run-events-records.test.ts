@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { event, START } from '../../../test/support/clockwork.ts'
+import { fullDisk } from '../../../test/support/journal.ts'
 import { serviceFacts } from '../../emulator/service.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { EventHandler } from '../operation.ts'
@@ -123,9 +124,7 @@ test('a wrong script and a refusal fail with their message, and only a wrong scr
 test('an event that cannot be written stays scheduled, and time stops', { tags: ['R123'] }, async () => {
   const { sandbox, plan } = await house()
   plan('open')
-  sandbox.store.journal = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-  }
+  sandbox.store.journal = fullDisk
   expect(() => runEvents(sandbox, START + 60_000)).toThrow('The disk is full.')
   sandbox.store.journal = undefined
   expect([sandbox.clock.now, sandbox.scheduler.horizon().length]).toEqual([START + 1_000, 1])

@@ -107,7 +107,7 @@ export class Scheduler {
   constructor(store: Store) {
     this.#store = store
     this.#queue = this.#ordered()
-    store.onCommit((commit) => this.#update(commit))
+    store.follow((commit) => this.#update(commit))
   }
 
   /** Number of entries in the queue: one for each event, and some for events that were cancelled or moved. */

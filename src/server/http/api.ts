@@ -5,7 +5,7 @@ import type { Evidence } from '../../core/log/evidence.ts'
 import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody } from '../../core/request/exchange.ts'
-import { perform, refusalOf, respondUnrouted } from '../../core/request/pipeline.ts'
+import { perform, performGrouped, refusalOf, respondUnrouted } from '../../core/request/pipeline.ts'
 import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -208,7 +208,9 @@ export class Api {
         arrival.chosenBy = 'default'
         throw removed(name)
       }
-      response = perform(sandbox, call)
+      // A fault may act on the commit of its request, which therefore has a write of its own.
+      const isAlone = faults !== undefined || match.route.method === 'GET'
+      response = isAlone ? perform(sandbox, call) : await performGrouped(sandbox, call)
     } catch (error) {
       if (arrival.sandbox === undefined) Object.assign(arrival, this.#present(req))
       response = this.#unrouted(req, arrival, refusalOf(arrival.sandbox ?? this.#default, error))

@@ -1,6 +1,6 @@
 import type { Settings } from '../../core/assumptions.ts'
 import { refOf, type Scope } from '../../core/operation.ts'
-import { DAY, formatInstant, parseDuration } from '../../core/time/instant.ts'
+import { DAY, parseDuration } from '../../core/time/instant.ts'
 import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import { counted } from '../../core/words.ts'
 import { batches } from './batches.ts'
@@ -38,7 +38,7 @@ export function scheduleBatch(scope: Scope, batch: Batch): void {
   const fresh = new Set<number>()
   for (const event of wanted) {
     const present = scope.tx.get(SCHEDULE, eventId(event.kind, ref)) as ScheduledEvent | undefined
-    if (present?.due_at === formatInstant(event.due) && !fresh.has(event.due)) continue
+    if (present && Date.parse(present.due_at) === event.due && !fresh.has(event.due)) continue
     scope.schedule(event)
     fresh.add(event.due)
   }
