@@ -193,7 +193,7 @@ const LINES: Readonly<Record<string, number>> = {
   'json-schema': 3_243,
   server: 697,
   'server/control': 5_309,
-  'server/http': 4_293,
+  'server/http': 4_297,
   service: 9_239,
   src: 695,
   terminal: 2_142,

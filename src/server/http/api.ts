@@ -109,6 +109,8 @@ const MAX_UNREAD = 1_000
 export class Api {
   readonly #options: ApiOptions
   #table: { readonly of: Service['operations']; readonly routes: RouteTable<AnyOperation> } | undefined
+  /** The connection of the latest request that reached its pipeline. */
+  #latest: Socket | undefined
   /** The operations and parameters that were reported. */
   readonly #unread = new Set<string>()
 
@@ -208,8 +210,10 @@ export class Api {
         arrival.chosenBy = 'default'
         throw removed(name)
       }
-      // A fault may act on the commit of its request, which therefore has a write of its own.
-      const isAlone = faults !== undefined || match.route.method === 'GET'
+      // A fault may act on the commit of its request, which therefore has a write of its own. A client with one connection sends
+      // nothing else in this turn.
+      const isAlone = faults !== undefined || match.route.method === 'GET' || req.socket === this.#latest
+      this.#latest = req.socket
       response = isAlone ? perform(sandbox, call) : await performGrouped(sandbox, call)
     } catch (error) {
       if (arrival.sandbox === undefined) Object.assign(arrival, this.#present(req))
