@@ -184,7 +184,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_935,
-  cli: 3_371,
+  cli: 3_349,
   client: 2_008,
   core: 20_668,
   dashboard: 9_320,
@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   endpoints: 1_444,
   'json-schema': 3_243,
   server: 697,
-  'server/control': 5_309,
+  'server/control': 5_340,
   'server/http': 4_297,
   service: 9_239,
   src: 695,

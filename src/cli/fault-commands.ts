@@ -1,10 +1,9 @@
-import type { CallControl, OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../client/ask.ts'
 import type { FaultDraft } from '../core/faults/rule.ts'
-import { untimed } from '../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { optional, toggle } from '../emulator/option.ts'
 import { LATENCY, type Latency, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
-import { call, removedLine, sandboxCommand } from '../terminal/call-command.ts'
+import { call, isOn, removedLine, sandboxCommand } from '../terminal/call-command.ts'
 import { type JsonSource, readSource, refusedFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
 import { freeTexts, kinds, type OptionValues, SHARED, UsageError } from '../terminal/options.ts'
@@ -44,8 +43,9 @@ export const faultCommands = [
         ? { value: { preset: text } }
         : await readSource('rule', text)
       // The emulator checks the rule.
-      const rule = (await withFlags(value, options, ask)) as FaultDraft
-      const body = await ask('POST /faults', { body: rule }).catch((error: unknown) => {
+      const rule = withFlags(value, options) as FaultDraft
+      const query = { first: options.first?.toString(), always: isOn(options.always) }
+      const body = await ask('POST /faults', { body: rule, query }).catch((error: unknown) => {
         throw refusedFile('The rule cannot be armed:', file, error)
       })
       const rules = 'data' in body ? body.data : [body]
@@ -99,33 +99,15 @@ function usageOf({ matched, fired }: Rule): string {
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
 }
 
-async function withFlags(
-  value: Json,
-  { operation, match, first, always }: OptionValues<typeof RULE_OPTIONS>,
-  ask: CallControl,
-): Promise<Json> {
-  if (operation === undefined && match.length === 0 && first === undefined && !always) return value
+function withFlags(value: Json, options: OptionValues<typeof RULE_OPTIONS>): Json {
+  const { operation, match, first, always } = options
   if (first !== undefined && always) throw new UsageError(['Give --first or --always, not both.'])
+  if (operation === undefined && match.length === 0) return value
   if (!isObject(value)) {
-    throw new UsageError(['Flags change one rule. Give a rule that is an object, or the list without flags.'])
+    throw new UsageError(['--operation and --match change one rule. Give a rule that is an object.'])
   }
   const narrowed = { ...(operation !== undefined && { operation }), ...matchOf(match) }
-  const rule = first === undefined && !always ? value : await retimed(value, first, ask)
-  if (Object.keys(narrowed).length === 0) return rule
-  return { ...rule, match: { ...(isObject(value.match) && value.match), ...narrowed } }
-}
-
-/** The rule, fired on the first `first` matches, or on all. The field `by` of its own or its preset's timing stays. */
-async function retimed(rule: JsonObject, first: number | undefined, ask: CallControl) {
-  // The field `times` would still limit --always or --first.
-  const { times: _, when, preset, ...rest } = rule
-  const own =
-    isObject(when) || typeof preset !== 'string'
-      ? when
-      : (await ask('GET /fault-presets/{name}', { params: { name: preset } })).when
-  // The emulator checks the timing.
-  const timing = untimed(isObject(own) ? own : {}) as JsonObject
-  return { ...(preset !== undefined && { preset }), ...rest, when: { ...timing, ...(first && { first }) } }
+  return { ...value, match: { ...(isObject(value.match) && value.match), ...narrowed } }
 }
 
 /** Fields of `match` that are objects: `--match headers.user-agent=curl/*`. */

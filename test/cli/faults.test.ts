@@ -113,11 +113,7 @@ test('a rule can be given as JSON, inline or in a file, and flags change it', as
 
 test.for([
   [['add', 'server-eror'], 1, '/preset: "server-eror" is no preset. Did you mean "server-error"?'],
-  [
-    ['add', 'server-eror', '--first', '2'],
-    1,
-    'There is no preset "server-eror". Did you mean "server-error"?',
-  ],
+  [['add', 'server-eror', '--first', '2'], 1, '"server-eror" is no preset. Did you mean "server-error"?'],
   [['add', 'lost-resp'], 1, 'is no preset. Did you mean "lost-response-after-commit"?'],
   [['add', 'thunder'], 1, 'is no preset. "workspace-emulator faults presets" lists every preset.'],
   [
@@ -128,7 +124,11 @@ test.for([
   [['add', '[]'], 1, 'must have at least 1 item'],
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
   [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
-  [['add', '[{"preset": "slow-drip"}]', '--first', '1'], 2, 'Flags change one rule.'],
+  [
+    ['add', '[{"preset": "slow-drip"}]', '--match', 'path=/v1/a'],
+    2,
+    '--operation and --match change one rule.',
+  ],
   [['add'], 2, "missing required argument 'rule': name of a preset, path of a JSON file, or JSON in quotes"],
   [['add', 'slow-drip', '--first', '0'], 2, '--first: "0" is not a count.'],
   [['add', 'slow-drip', '--first', '1', '--always'], 2, 'Give --first or --always, not both.'],

@@ -107,6 +107,42 @@ test.for<[body: unknown, pointer: string, detail: RegExp]>([
   expect(emulator.digest()).toBe(before)
 })
 
+test.for([
+  ['first=2', { preset: 'server-error' }, { when: { first: 2 }, times: null }],
+  ['always=true', { preset: 'server-error' }, { when: {}, times: null }],
+  // The keys that matches are counted by, and the end of the rule, stay.
+  ['first=4', { preset: 'batch-poll-transient-error' }, { when: { first: 4, by: 'resource_id' } }],
+  ['always=true', { preset: 'batch-poll-transient-error' }, { when: { by: 'resource_id' } }],
+  [
+    'first=1',
+    { preset: 'server-error', when: { nth: 3, until: { calls: 9 } } },
+    { when: { until: { calls: 9 }, first: 1 } },
+  ],
+  ['first=1', { preset: 'server-error', times: 5 }, { times: null }],
+  ['always=false', { preset: 'server-error', times: 5 }, { when: {}, times: 5 }],
+] as const)('POST /faults?%s changes the matches on which %j fires', async ([query, rule, expected]) => {
+  const emulator = await testEmulator()
+  const { body } = await emulator.control('POST', `/faults?${query}`, rule)
+  expect(body).toMatchObject(expected)
+  const { body: all } = await emulator.control('POST', `/faults?${query}`, [rule, rule])
+  expect(all.data).toMatchObject([expected, expected])
+})
+
+test.for([
+  ['first=0', '/query/first', 'must be an integer from 1 to 9007199254740991'],
+  ['first=2&always=true', '/query/first', 'must be left out with always=true'],
+] as const)('POST /faults?%s is refused', async ([query, pointer, detail]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', `/faults?${query}`, { preset: 'server-error' })
+  expect([status, body.details.errors[0].pointer, body.details.errors[0].detail]).toEqual([
+    400,
+    pointer,
+    expect.stringContaining(detail),
+  ])
+  expect(emulator.digest()).toBe(before)
+})
+
 test('every preset is a valid rule, with an example that arms it', async () => {
   const emulator = await testEmulator()
   const { body } = await emulator.control('GET', '/fault-presets')

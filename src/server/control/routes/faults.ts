@@ -2,11 +2,13 @@ import { z } from 'zod'
 import type { Settings } from '../../../core/assumptions.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
+import { expand } from '../../../core/faults/expand.ts'
 import { lastsOf, type Preset, preset } from '../../../core/faults/preset.ts'
 import { ALL_PRESETS, type FaultDraft, type FaultRule, storedRule } from '../../../core/faults/rule.ts'
 import { draftSchema } from '../../../core/faults/rule-schema.ts'
 import { standing, standingOf } from '../../../core/faults/standing.ts'
-import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
+import { untimed } from '../../../core/faults/when.ts'
+import { anyObject, list, listOf, queryInt, type ShapeOf } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
@@ -16,7 +18,7 @@ import type { Service } from '../../../core/service.ts'
 import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { missingName, missingNote } from '../missing-name.ts'
-import { dryRun, removedIds, route } from '../route.ts'
+import { flag, removedIds, route } from '../route.ts'
 
 /** A fault rule with its counters. */
 const faultView = (service: Service, settings: Settings) =>
@@ -68,6 +70,32 @@ const presetList = () =>
     ),
   })
 
+const retiming = () =>
+  z
+    .strictObject({
+      dry_run: flag(),
+      first: queryInt(1, Number.MAX_SAFE_INTEGER)
+        .meta({ description: 'The rules fire on this number of matches, the first ones.' })
+        .optional(),
+      always: flag().meta({ description: 'The rules fire on every match.' }),
+    })
+    .refine(({ first, always }) => first === undefined || !always, {
+      path: ['first'],
+      error: 'must be left out with always=true',
+    })
+    .prefault({})
+
+/** A draft that fires on other matches, as long as it is armed. It counts by the keys of its own `when`, or of its preset's. */
+function withTiming(
+  { times, when, ...draft }: FaultDraft,
+  { first, always }: z.output<ReturnType<typeof retiming>>,
+  { presets }: Service,
+): FaultDraft {
+  if (first === undefined && !always) return { ...draft, times, when }
+  const { when: own } = expand({ ...draft, when }, { presets })
+  return { ...draft, when: { ...untimed(own), ...(first !== undefined && { first }) } }
+}
+
 /** Fault rules, their counters, and the presets. */
 export const faultRoutes = (service: Service) =>
   [
@@ -99,7 +127,7 @@ export const faultRoutes = (service: Service) =>
           form.object(draft),
           form.list(z.array(draft).min(1).max(MAX_RULES)),
         )
-        return { body, query: dryRun() }
+        return { body, query: retiming() }
       },
       output: (settings) => {
         const view = faultView(service, settings)
@@ -109,7 +137,10 @@ export const faultRoutes = (service: Service) =>
         // The check of the body has already refused an invalid rule. The response for a valid one is an empty list.
         if (query.dry_run) return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
-          [body].flat().map((draft) => arm(scope, service, draft, 'control', wallOf(sandbox))),
+          [body].flat().map((draft) => {
+            const retimed = withTiming(draft, query, service)
+            return arm(scope, service, retimed, 'control', wallOf(sandbox))
+          }),
         )
         const data = result.map((rule) => viewOf(sandbox, rule))
         return {
