@@ -184,7 +184,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_935,
-  cli: 3_349,
+  cli: 3_352,
   client: 2_008,
   core: 20_668,
   dashboard: 9_320,

@@ -117,7 +117,7 @@ export const faultRoutes = (service: Service) =>
       method: 'POST',
       path: '/faults',
       summary:
-        'Arm a fault rule, or a list of them, all or none: your own composition, or a preset with changed fields; with dry_run=true only check it',
+        'Arm a fault rule, or a list of them, all or none: your own composition, or a preset with changed fields; first and always choose the matches that it fires on; with dry_run=true only check it',
       returns: 'The armed rule, or a list of them; life describes how long each lasts.',
       success: [200, 201],
       input: (settings) => {
