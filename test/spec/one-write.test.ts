@@ -105,7 +105,38 @@ test('when their write fails, all of them are refused with 507 and have changed 
   expect([writes, names(emulator)]).toEqual([[2], ['One']])
 })
 
-test('a read among them sees no commit that may yet be undone, and gets its response', async () => {
+test('what arrives after them runs after them: a read, a control request, an unknown path', async () => {
+  const emulator = await testEmulator()
+  const writes = countWrites(emulator)
+  // Express is loaded at the first request that needs it.
+  await emulator.control('GET', '/health')
+  const rule = { preset: 'server-error', id: 'late', match: { operation: 'pages.create' } }
+  const responses = await together(
+    emulator,
+    page('One'),
+    page('Two'),
+    { path: '/v1/data-views' },
+    page('Three'),
+    { path: '/__emulator/faults', body: rule },
+    page('Four'),
+    { path: '/v1/nothing' },
+  )
+  expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 201, 500, 404])
+  expect(writes.slice(0, 2)).toEqual([2, 1])
+  expect(names(emulator)).toEqual(['One', 'Two', 'Three'])
+  const log = [...emulator.sandbox.log.entries()].slice(-6)
+  expect(log.map(({ path, status }) => [path, status])).toEqual([
+    ['/v1/pages', 200],
+    ['/v1/pages', 200],
+    ['/v1/data-views', 200],
+    ['/v1/pages', 200],
+    ['/v1/pages', 500],
+    ['/v1/nothing', 404],
+  ])
+  expect((await emulator.control('GET', '/faults/late')).body).toMatchObject({ matched: 1, fired: 1 })
+})
+
+test('a read among them gets its response when their write fails', async () => {
   const emulator = await testEmulator()
   countWrites(emulator, () => true)
   const responses = await together(emulator, page('One'), { path: '/v1/data-views' })

@@ -168,9 +168,9 @@ export class Recording {
     this.#at = clock.now
   }
 
-  /** Notes that the clock was moved to the time that has passed. */
-  read(): void {
-    this.#at = this.#sandbox.clock.now
+  /** Notes that the clock was moved to the time that has passed. @param at the time that an input has read, if others came after it */
+  read(at = this.#sandbox.clock.now): void {
+    this.#at = at
   }
 
   /** Notes something that a replay cannot repeat. @param sentence shown by the replay */

@@ -5,10 +5,13 @@ import { refuse } from '../errors.ts'
 import { faultHooks } from '../faults/hooks.ts'
 import type { Action } from '../faults/primitive.ts'
 import { type FaultRule, faultRules } from '../faults/rule.ts'
+import type { Evidence } from '../log/evidence.ts'
 import { operation } from '../operation.ts'
+import { noteArrival } from '../record/recording.ts'
 import { change } from '../sandboxes/change.ts'
 import type { Sandbox, SandboxOptions } from '../sandboxes/sandbox.ts'
 import type { Resource } from '../service.ts'
+import { formatInstant } from '../time/instant.ts'
 import type { Call } from './exchange.ts'
 import { perform, performTogether } from './pipeline.ts'
 
@@ -99,6 +102,20 @@ test.for([
     )
   },
 )
+
+test('each of the requests that run together is recorded at the instant that it has read', async () => {
+  let now = START
+  const sandbox = await makeSandbox(1, () => now++)
+  const calls = [1, 2, 3].map(() => {
+    const evidence = {} as Evidence
+    noteArrival(evidence, { method: 'POST', target: '/v1/notes', version: '1.1', headers: [] })
+    return call({ evidence })
+  })
+  performTogether(sandbox, calls)
+  const recorded = sandbox.recording.parts.flatMap(({ items }) => items.map(({ at }) => formatInstant(at)))
+  expect(recorded).toEqual([...sandbox.log.entries()].map(({ at }) => at))
+  expect(new Set(recorded).size).toBe(3)
+})
 
 test('an event that cannot be written runs with a later request, at its own instant', async () => {
   let now = START

@@ -40,6 +40,7 @@ const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateL
 
 /** Runs all steps of a request. Each step lets it pass or refuses it. The response is created and logged in both cases. */
 export function perform(sandbox: Sandbox, call: Call): ApiResponse {
+  runWaiting(sandbox)
   return finish(sandbox, runCall(sandbox, call))
 }
 
@@ -53,17 +54,19 @@ interface Waiting {
 const groups = new WeakMap<Sandbox, Waiting[]>()
 
 /** Runs a request together with those that arrive in the same turn of the event loop: their commits share one write. */
-export function performGrouped(sandbox: Sandbox, call: Call): Promise<ApiResponse> {
+export function performSoon(sandbox: Sandbox, call: Call): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     const waiting = { call, resolve, reject }
     if (groups.get(sandbox)?.push(waiting) !== undefined) return
     groups.set(sandbox, [waiting])
-    inNextTurn(() => performWaiting(sandbox))
+    inNextTurn(() => runWaiting(sandbox))
   })
 }
 
-function performWaiting(sandbox: Sandbox): void {
-  const group = groups.get(sandbox) ?? []
+/** Runs the requests that wait for others. Must be called before anything that arrives after them acts on the sandbox. */
+export function runWaiting(sandbox: Sandbox): void {
+  const group = groups.get(sandbox)
+  if (group === undefined) return
   groups.delete(sandbox)
   try {
     const calls = group.map(({ call }) => call)
@@ -78,6 +81,7 @@ function performWaiting(sandbox: Sandbox): void {
  * what another one has written.
  */
 export function performTogether(sandbox: Sandbox, calls: readonly Call[]): ApiResponse[] {
+  if (calls.length === 1) return calls.map((call) => perform(sandbox, call))
   const exchanges: Exchange[] = []
   const run = (): void => {
     for (const call of calls) exchanges.push(runCall(sandbox, call))
@@ -89,7 +93,10 @@ export function performTogether(sandbox: Sandbox, calls: readonly Call[]): ApiRe
       exchange.commit = undefined
     }
   })
-  return exchanges.map((exchange) => finish(sandbox, exchange))
+  return exchanges.map((exchange) => {
+    sandbox.recording.read(exchange.now)
+    return finish(sandbox, exchange)
+  })
 }
 
 /** Runs all steps of a request, and leaves its response to the caller. */
@@ -189,6 +196,7 @@ export function respondUnrouted(
   request: Unrouted,
   refusal: Refusal | undefined,
 ): ApiResponse {
+  runWaiting(sandbox)
   const { errorFormat, nearest = [], ...known } = request
   const exchange = exchangeOf(sandbox, {
     ...EMPTY_CALL,

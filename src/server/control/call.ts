@@ -2,6 +2,7 @@ import { isStorageFailure, Refusal, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import { IssueList } from '../../core/issue-list.ts'
 import type { ControlInput } from '../../core/record/recording.ts'
+import { runWaiting } from '../../core/request/pipeline.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
@@ -45,6 +46,7 @@ export async function serveCall({ host, routes }: Context, call: RawCall): Promi
     (route.withoutSandbox === true
       ? sandboxes.default
       : await openSandbox(sandboxes, name, { onlyReads, foreignPage: isForeign ? {} : undefined }))
+  runWaiting(sandbox)
   const record = isRecorded(route)
     ? sandbox.recording.call({ route: `${route.method} ${route.path}`, params, query, body, ifMatch })
     : undefined

@@ -5,7 +5,7 @@ import type { Evidence } from '../../core/log/evidence.ts'
 import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody } from '../../core/request/exchange.ts'
-import { perform, performGrouped, refusalOf, respondUnrouted } from '../../core/request/pipeline.ts'
+import { perform, performSoon, refusalOf, respondUnrouted, runWaiting } from '../../core/request/pipeline.ts'
 import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -214,7 +214,7 @@ export class Api {
       // nothing else in this turn.
       const isAlone = faults !== undefined || match.route.method === 'GET' || req.socket === this.#latest
       this.#latest = req.socket
-      response = isAlone ? perform(sandbox, call) : await performGrouped(sandbox, call)
+      response = isAlone ? perform(sandbox, call) : await performSoon(sandbox, call)
     } catch (error) {
       if (arrival.sandbox === undefined) Object.assign(arrival, this.#present(req))
       response = this.#unrouted(req, arrival, refusalOf(arrival.sandbox ?? this.#default, error))
@@ -232,6 +232,7 @@ export class Api {
   ): RequestFaults | undefined {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
     if (isClean) return undefined
+    runWaiting(sandbox)
     sandbox.recording.begin()
     return new RequestFaults(req, res, evidence, sandbox, this.#options)
   }
