@@ -186,7 +186,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_935,
   cli: 3_352,
   client: 2_008,
-  core: 20_676,
+  core: 20_677,
   dashboard: 9_320,
   emulator: 1_846,
   endpoints: 1_444,

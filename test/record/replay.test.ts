@@ -66,13 +66,18 @@ test('a state that is refused is an input, and so is an edit of the state', asyn
   })
 })
 
-test('a request that cannot be parsed is left out, and named', async () => {
+const OWNER = 'authorization: Bearer live_demo_owner\r\ncontent-type: application/json\r\n'
+
+test.for([
+  ['target', 'GET /v1/search?q=é HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'],
+  ['body', `POST /v1/pages HTTP/1.1\r\nhost: 127.0.0.1:PORT\r\n${OWNER}content-length: 9\r\n\r\n{"na`],
+] as const)('a request whose %s cannot be parsed is left out, and named', async ([, bytes]) => {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const call = async () => (await fetch(`${emulator.baseUrl}/nothing`)).text()
   await call()
   const socket = connect(emulator.port ?? 0)
-  socket.end(Buffer.from('GET /v1/search?q=é HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'))
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*The request target is malformed/s)
+  socket.end(Buffer.from(bytes.replace('PORT', String(emulator.port))))
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
   await call()
   const file = join(temporaryDirectory(), 'recording.json')
   await run('record', '-o', file)

@@ -230,11 +230,12 @@ export class Recording {
     part.bytes += JSON.stringify(result).length
   }
 
-  #onEntry({ id, evidence, response, faults, operation, caughtUp }: LogEntry): void {
+  #onEntry({ id, method, evidence, response, faults, operation, caughtUp }: LogEntry): void {
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
     const request = (evidence as NotedEvidence)[ARRIVED]
-    if (request === undefined) this.cannotRepeat(UNPARSED)
+    // One whose head was parsed, but not its body, has no method either.
+    if (request === undefined || method === '') this.cannotRepeat(UNPARSED)
     else if (request.body === 'large') this.forget()
     else {
       this.add({ id, request, evidence, response, faults, operation, caughtUp })
