@@ -192,7 +192,7 @@ const LINES: Readonly<Record<string, number>> = {
   endpoints: 1_444,
   'json-schema': 3_243,
   server: 697,
-  'server/control': 5_342,
+  'server/control': 5_351,
   'server/http': 4_298,
   service: 9_239,
   src: 695,

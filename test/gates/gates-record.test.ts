@@ -53,3 +53,16 @@ test('a recording with gates replays: each request is where its steps ran, with 
   await emulator.close()
   expect([difference, bundle.not_reproducible]).toEqual([undefined, []])
 })
+
+test('a recording says that a rule was removed while requests waited at its gate', async () => {
+  await using own = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const { defaultSandbox: sandbox } = connect(own.url)
+  const gate = await sandbox.gates.hold({ operation: 'pages.create' }, { at: 'before-handler' })
+  const page = sandbox.fetch('/pages', { json: aPage() })
+  await gate.waiting()
+  await gate.remove()
+  expect((await page).status).toBe(200)
+  expect((await sandbox.record()).not_reproducible).toEqual([
+    expect.stringMatching(/^A fault rule was removed while requests waited at a gate/),
+  ])
+})

@@ -158,9 +158,7 @@ export const faultRoutes = (service: Service) =>
       output: removedFaults,
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
-        change(sandbox, (scope) => {
-          for (const { id } of data) disarm(scope, id)
-        })
+        remove(sandbox, data)
         return { body: { removed: data.map(({ id }) => id), never_fired: neverFired(data) } }
       },
     }),
@@ -239,11 +237,22 @@ export const faultRoutes = (service: Service) =>
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
-        change(sandbox, (scope) => disarm(scope, view.id))
+        remove(sandbox, [view])
         return { body: view }
       },
     }),
   ] as const
+
+const WAITING =
+  'A fault rule was removed while requests waited at a gate: a replay sends them after that, without the rule.'
+
+function remove(sandbox: Sandbox, rules: readonly FaultView[]): void {
+  // Requests are recorded when they end.
+  if (sandbox.faults.gates.size > 0) sandbox.recording.cannotRepeat(WAITING)
+  change(sandbox, (scope) => {
+    for (const { id } of rules) disarm(scope, id)
+  })
+}
 
 function viewOf(sandbox: Sandbox, rule: FaultRule): FaultView {
   const { store, clock, options } = sandbox
