@@ -70,7 +70,7 @@ export const requestRoutes = [
     name: 'requests.list',
     method: 'GET',
     path: '/requests',
-    summary: `List the newest API requests (limit, default ${USUAL}), in order of arrival`,
+    summary: `List the newest API requests (limit, default ${USUAL}), in order of arrival; one that waited at a gate is where it went on`,
     returns: 'The entries, the capacity of the log, and the number of requests that it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
