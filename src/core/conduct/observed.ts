@@ -84,10 +84,7 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
 }
 
 /** The milliseconds in a Retry-After, by the two forms of RFC 9110, and in a fraction; undefined for others. A date in the past is 0. */
-export function readRetryAfter(
-  text: string,
-  at: number,
-): { isDate: boolean; isVague?: boolean; due?: number } {
+export function readRetryAfter(text: string, at: number) {
   if (/^\d+(\.\d+)?$/.test(text))
     return { isDate: false, isVague: text.includes('.'), due: Number(text) * 1_000 }
   const date = / GMT$/.test(text) ? Date.parse(text) : Number.NaN
