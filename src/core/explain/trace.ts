@@ -237,23 +237,14 @@ function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   }
 }
 
-function assumptionsOf(
-  { service: { assumptions } }: Sandbox,
-  { assumed, mentioned, settings }: LogEntry,
-): ShapeOf<typeof assumptionTrace>[] {
+function assumptionsOf({ service: { assumptions } }: Sandbox, { assumed, mentioned, settings }: LogEntry) {
   const offered = [...assumptions.settings.values()]
   return [...assumed, ...mentioned].sort().flatMap((id) => {
     const item = assumptions.items.get(id)
     if (item === undefined) return []
     const { open, decision } = item
     const own = offered.filter((setting) => setting.item === id)
-    return [
-      {
-        id,
-        open,
-        decision,
-        settings: own.map((each) => ({ key: each.key, value: withoutSecret(settings.get(each)) })),
-      },
-    ]
+    const values = own.map((each) => ({ key: each.key, value: withoutSecret(settings.get(each)) }))
+    return [{ id, open, decision, settings: values }]
   })
 }
