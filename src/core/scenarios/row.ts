@@ -45,7 +45,6 @@ export const scenarioRecord = () =>
   })
 
 export type ScenarioStep = z.output<ReturnType<typeof step>>
-export type ScenarioSetting = z.output<ReturnType<typeof changedSetting>>
 export type ScenarioRow = { readonly id: typeof SCENARIO } & Readonly<
   z.output<ReturnType<typeof scenarioRecord>>
 >

@@ -57,11 +57,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
 }
 
 /** As {@link startScenario}, but on a starting state, which replaces the whole state of the sandbox. */
-export async function startAnew(
-  sandbox: Sandbox,
-  start: SandboxState,
-  beginning: ScenarioWithFixtures,
-): Promise<void> {
+export async function startAnew(sandbox: Sandbox, start: SandboxState, beginning: ScenarioWithFixtures) {
   sandbox.advances.refuseOther()
   const twin = new Sandbox(sandbox.options, start)
   await startScenario(twin, beginning)
@@ -87,11 +83,7 @@ function refuseTooFar({ clock, name }: ScenarioDefinition, reached: string, stop
 }
 
 // Done before the transaction, because records are generated asynchronously.
-async function plan(
-  sandbox: Sandbox,
-  { scenario, fixtures }: ScenarioWithFixtures,
-  begin: number,
-): Promise<MergePlan | undefined> {
+async function plan(sandbox: Sandbox, { scenario, fixtures }: ScenarioWithFixtures, begin: number) {
   const { settings } = checkScenario(sandbox, scenario, begin)
   if (fixtures === undefined) return undefined
   try {

@@ -95,6 +95,9 @@ const draft = () =>
 /** A stub as users write it. */
 export type StubDraft = Immutable<z.output<ReturnType<typeof draft>>>
 
+/** The response to give, or a list of them. */
+export type GivenResponses = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
+
 export type StubRoute = Pick<StubDraft, 'method' | 'path'>
 
 /** The schema of a stub that users write. It refuses a stub for an operation that has a contract. */
@@ -145,15 +148,7 @@ export function servedId(of: { readonly stub: string } | { readonly endpoint: st
 }
 
 /** The requests of a stub, without the names of parameters: two stubs for the same requests are two responses of them. */
-export function endpointOf({
-  method,
-  path,
-  match,
-}: {
-  method?: unknown
-  path?: unknown
-  match?: unknown
-}): string {
+export function endpointOf({ method, path, match }: Partial<Record<'method' | 'path' | 'match', unknown>>) {
   const place = `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}`
   return match === undefined ? place : `${place} ${JSON.stringify(match)}`
 }
@@ -259,11 +254,7 @@ function bodyClash({ body, stream }: { readonly body?: unknown; readonly stream?
 }
 
 /** What excludes another field of a stub, or of an endpoint of the user. */
-export function variantClash({
-  responses,
-  cycle,
-  ...one
-}: Partial<Pick<StubDraft, 'responses' | 'cycle'> & ResponseDraft>): Clash[] {
+export function variantClash({ responses, cycle, ...one }: GivenResponses): Clash[] {
   if (responses === undefined)
     return [
       ...bodyClash(one),
@@ -299,6 +290,8 @@ export function contractClash(draft: StubRoute, service: Service, refusal = 'no 
 /** The key of an object in a stub's body that is replaced by a part of the request. */
 const MARK = '$request'
 
+const NOT_ALONE = `must have no field other than ${MARK}, because the part of the request replaces the whole object`
+
 /** The parts of a request that a stub can return. */
 const PARTS = ['method', 'path', 'params', 'query', 'headers', 'body']
 
@@ -308,14 +301,7 @@ export function placeholderClashes(body: Json, path: readonly PropertyKey[] = []
   if (!isObject(body)) return []
   if (!Object.hasOwn(body, MARK))
     return Object.entries(body).flatMap(([key, member]) => placeholderClashes(member, [...path, key]))
-  if (Object.keys(body).length > 1) {
-    return [
-      {
-        path,
-        message: `must have no field other than ${MARK}, because the part of the request replaces the whole object`,
-      },
-    ]
-  }
+  if (Object.keys(body).length > 1) return [{ path, message: NOT_ALONE }]
   const message = problemOf(body[MARK] ?? null)
   return message === undefined ? [] : [{ path: [...path, MARK], message }]
 }
