@@ -136,9 +136,8 @@ export class Clock {
 
   /** Goes to the record's instant even if that is in the past. Only for a sandbox that is reset or restored. */
   restart(row: ClockRow): void {
-    this.#skipsOnPoll = row.skip_on_poll
-    this.#anchor = this.#anchorOf(row)
     this.#now = Date.parse(row.now)
+    this.follow(row)
   }
 
   /** Real milliseconds until a virtual instant; undefined while the clock is stopped. */
