@@ -3,7 +3,6 @@ import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import { TRACEPARENT } from '../log/traceparent.ts'
-
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { type Clash, json, nameAmong, together } from '../strict-input.ts'
