@@ -190,6 +190,13 @@ export async function bundleOf(
   const unsummed = inputs.filter(
     (each) => 'request' in each && each.output && !('crc32' in each.output),
   ).length
+  const notes = [...recording.unrepeatable]
+  if (open > 0)
+    notes.push(`${counted(open, 'response')} had not ended when the recording was made: not compared.`)
+  if (unsummed > 0)
+    notes.push(
+      `${counted(unsummed, 'response')} with a body that is no longer kept: only its length is compared.`,
+    )
   const isSame = parts.every((part) => part.operations === service.operations)
   return {
     recording: BUNDLE_FORMAT,
@@ -201,17 +208,7 @@ export async function bundleOf(
       revealFaults: options.revealFaults,
     },
     dropped,
-    not_reproducible: [
-      ...recording.unrepeatable,
-      ...(open === 0
-        ? []
-        : [`${counted(open, 'response')} had not ended when the recording was made: not compared.`]),
-      ...(unsummed === 0
-        ? []
-        : [
-            `${counted(unsummed, 'response')} with a body that is no longer kept: only its length is compared.`,
-          ]),
-    ],
+    not_reproducible: notes,
     wall: formatInstant(first?.wall ?? options.host()),
     ...(starting === undefined ? { state: whole } : await differenceToStart(whole, starting)),
     scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
