@@ -180,22 +180,17 @@ export async function bundleOf(
     room -= output.text?.length ?? 0
     if (room < 0) delete output.text
   }
-  const all = [...parts.map((part) => part.operations), service.operations].flatMap((each) => [
-    ...each.values(),
-  ])
-  const own = [
-    ...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), recordedFacts(each)]] : []))).values(),
-  ]
+  const own = new Map<string, ReturnType<typeof recordedFacts>>()
+  for (const { operations } of [...parts, service])
+    for (const each of operations.values()) if (each.place) own.set(endpointOf(each), recordedFacts(each))
   const whole: Document = secrets.inside(state)
-  const unsummed = inputs.filter(
-    (each) => 'request' in each && each.output && !('crc32' in each.output),
-  ).length
+  const unsummed = inputs.filter((each) => 'request' in each && each.output && !('crc32' in each.output))
   const notes = [...recording.unrepeatable]
   if (open > 0)
     notes.push(`${counted(open, 'response')} had not ended when the recording was made: not compared.`)
-  if (unsummed > 0)
+  if (unsummed.length > 0)
     notes.push(
-      `${counted(unsummed, 'response')} with a body that is no longer kept: only its length is compared.`,
+      `${counted(unsummed.length, 'response')} with a body that is no longer kept: only its length is compared.`,
     )
   const isSame = parts.every((part) => part.operations === service.operations)
   return {
@@ -213,10 +208,10 @@ export async function bundleOf(
     ...(starting === undefined ? { state: whole } : await differenceToStart(whole, starting)),
     scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
     inputs,
-    ...(own.length > 0 && {
+    ...(own.size > 0 && {
       endpoints: secrets.inside({
         files: (isSame && (await endpoints?.())) || {},
-        operations: own,
+        operations: [...own.values()],
         results: parts.flatMap((part) => part.results),
       }),
     }),
@@ -248,14 +243,8 @@ function inputOf(item: Recorded, secrets: Placeholders, number?: number): Record
   if ('attempt' in item) {
     const { url, headers, body } = item.sent()
     const head = withoutSecretsInText(secrets.in(`${url}${headerLines(Object.entries(headers).flat())}`))
-    return {
-      ...times,
-      attempt: item.attempt,
-      output: outputOf(
-        head.replace(SIGNATURE, '(signature)'),
-        withoutSecretsInText(secrets.in(body.toString())),
-      ),
-    }
+    const text = withoutSecretsInText(secrets.in(body.toString()))
+    return { ...times, attempt: item.attempt, output: outputOf(head.replace(SIGNATURE, '(signature)'), text) }
   }
   const { at: _, wall: __, ...rest } = item
   return { ...times, ...secrets.inside(rest) }
