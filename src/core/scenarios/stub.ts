@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
-import { intBetween } from '../fields.ts'
+import { intBetween, type ShapeOf } from '../fields.ts'
 import type { IssueList } from '../issue-list.ts'
 import {
-  type Immutable,
   type Issue,
   isObject,
   isPointer,
@@ -42,7 +41,7 @@ export const responseDraft = once(() =>
   together(strictObject(responseFields()).partial({ status: true, headers: true }), bodyClash),
 )
 
-export type ResponseDraft = Immutable<z.output<ReturnType<typeof responseDraft>>>
+export type ResponseDraft = ShapeOf<typeof responseDraft>
 
 /** The responses of a path, and the requests that they are for. */
 export const variantFields = () => ({
@@ -79,7 +78,7 @@ export const stub = () =>
     ...variantFields(),
   })
 
-export type Stub = Immutable<z.output<ReturnType<typeof stub>>>
+export type Stub = ShapeOf<typeof stub>
 
 const draft = () =>
   strictObject({
@@ -93,7 +92,7 @@ const draft = () =>
   })
 
 /** A stub as users write it. */
-export type StubDraft = Immutable<z.output<ReturnType<typeof draft>>>
+export type StubDraft = ShapeOf<typeof draft>
 
 /** The response to give, or a list of them. */
 export type GivenResponses = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
