@@ -123,11 +123,9 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry, stable: boolean): Req
   const effects = effectsOf(entry)
   const unread = operation === undefined ? [] : unreadParameters(operation, entry.settings, entry.query)
   return {
-    summary: [
-      summaryOf(sandbox, entry, effects),
-      ...waiting(sandbox, entry),
-      ...(entry.cors?.refusal === undefined ? [] : [entry.cors.refusal.detail]),
-    ].join(' '),
+    summary: [summaryOf(sandbox, entry, effects), waiting(sandbox, entry), entry.cors?.refusal?.detail]
+      .filter(Boolean)
+      .join(' '),
     request: requestOf(entry),
     response: entry.response?.show() ?? null,
     sandbox: {
@@ -169,11 +167,9 @@ function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): 
 }
 
 // A note for a successful poll of a record that cannot progress because the clock is stopped.
-function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
+function waiting(sandbox: Sandbox, entry: LogEntry): string | null {
   const ref = loggedOperation(sandbox, entry)?.poll?.ref(entry.params)
-  if (ref === undefined || entry.error !== undefined) return []
-  const note = frozenNote(sandbox, ref)
-  return note === null ? [] : [note]
+  return ref === undefined || entry.error !== undefined ? null : frozenNote(sandbox, ref)
 }
 
 function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {

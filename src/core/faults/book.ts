@@ -101,12 +101,7 @@ export class FaultBook {
    * @param armed ids of the header rules that the request has named; the others do not apply to it
    * @param earlier the decision of the earlier phases
    */
-  decide(
-    phase: Phase,
-    subject: Subject,
-    armed: readonly string[] = [],
-    earlier?: Decision,
-  ): Decision | undefined {
+  decide(phase: Phase, subject: Subject, armed: readonly string[] = [], earlier?: Decision) {
     const isAsked = ({ source, id }: FaultRule) => source !== 'header' || armed.includes(id)
     const rules = this.#rulesOf(phase).filter(isAsked)
     const others = phase === 'call' ? this.#notEvaluated(isAsked) : []

@@ -201,12 +201,11 @@ export class Sandbox {
 
   /** The whole state at this moment, as a document. */
   document(): Document {
-    const { requests } = this.log
     const facts = {
       sandbox: this.name,
       clock: this.clock.toRow(),
       limits: this.limits.windows.save(),
-      requests,
+      requests: this.log.requests,
     }
     return toDocument(this.store, this.service.collections.keys(), facts)
   }

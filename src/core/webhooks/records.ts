@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
-import { type Immutable, isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import { TRACEPARENT } from '../log/traceparent.ts'
 import { REDACTED } from '../secrets.ts'
@@ -173,7 +173,7 @@ const receivedRecord = () =>
     problem: z.string().nullable(),
   })
 
-export type InboxReceipt = Immutable<z.output<ReturnType<typeof receivedRecord>>>
+export type InboxReceipt = ShapeOf<typeof receivedRecord>
 
 /** One request to a receiver. */
 const attemptRecord = () =>
