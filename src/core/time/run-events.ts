@@ -1,11 +1,11 @@
-import { Refusal, refuse } from '../errors.ts'
+import { isStorageFailure, refuse } from '../errors.ts'
 import { idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { ScriptFault } from '../scenarios/source.ts'
 import { runStep, STEP } from '../scenarios/timeline.ts'
 import { type Commit, type Row, transitionOf } from '../state/commit.ts'
 import { FAILED_EVENTS, SANDBOX_TABLE } from '../state/state.ts'
-import { clockRow } from './clock.ts'
+import type { ClockChanges } from './clock.ts'
 import { formatDuration, formatInstant } from './instant.ts'
 import {
   type AdvanceResult,
@@ -82,13 +82,8 @@ export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'
 }
 
 /** Changes how time passes from now on, and makes the current instant of the clock durable. */
-export function setClock(
-  { clock, store }: Sandbox,
-  changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {},
-): void {
-  const { rate = clock.rate, skip_on_poll = clock.skipsOnPoll } = changes
-  const row = clockRow({ now: clock.now, rate, skip_on_poll }, clock.host)
-  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, row))
+export function setClock({ clock, store }: Sandbox, changes: ClockChanges = {}): void {
+  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, clock.rowWith(changes)))
 }
 
 /** Virtual milliseconds that the clock is late, because due events have not run yet. */
@@ -127,7 +122,7 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
     return happened(sandbox, event, handle(sandbox, event))
   } catch (error) {
     // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.
-    if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
+    if (isStorageFailure(error)) throw error
     const { closedReason } = sandbox.listeners
     if (closedReason !== undefined) throw closedReason
     return markFailed(sandbox, event, error)
