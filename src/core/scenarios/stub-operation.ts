@@ -4,14 +4,7 @@ import type { JsonObject } from '../json.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'
 import { withoutCredentials } from '../redaction.ts'
 import { streamOf } from '../request/stream.ts'
-import {
-  filled,
-  type GivenResponses,
-  type ResponseDraft,
-  type Stub,
-  servedId,
-  servedResponses,
-} from './stub.ts'
+import { filled, type ResponseDraft, type Responses, type Stub, servedId, servedResponses } from './stub.ts'
 
 /**
  * A stub as an operation. As for any other operation, a request needs a key and takes a place in the rate window.
@@ -54,7 +47,7 @@ function responding(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'>
 
 /** The next response of a stub or of an endpoint. @param id of the count of its responses */
 export function givenReply(
-  { responses, cycle, ...one }: GivenResponses,
+  { responses, cycle, ...one }: Responses,
   id: string,
   request: Request<object, unknown>,
 ): Reply {

@@ -95,7 +95,7 @@ const draft = () =>
 export type StubDraft = ShapeOf<typeof draft>
 
 /** The response to give, or a list of them. */
-export type GivenResponses = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
+export type Responses = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
 
 export type StubRoute = Pick<StubDraft, 'method' | 'path'>
 
@@ -253,7 +253,7 @@ function bodyClash({ body, stream }: { readonly body?: unknown; readonly stream?
 }
 
 /** What excludes another field of a stub, or of an endpoint of the user. */
-export function variantClash({ responses, cycle, ...one }: GivenResponses): Clash[] {
+export function variantClash({ responses, cycle, ...one }: Responses): Clash[] {
   if (responses === undefined)
     return [
       ...bodyClash(one),
