@@ -1,5 +1,5 @@
 import { errorKinds } from '../error-kinds.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject, parsedJson } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { type AnyOperation, idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -96,15 +96,6 @@ function contentOf({ evidence, body }: LogEntry): string {
   if (evidence?.body) return evidence.body.sha256
   if (body.kind === 'json') return JSON.stringify(body.value)
   return body.kind === 'large' ? `large ${body.bytes}` : ''
-}
-
-/** Undefined for a text that is no JSON, as a body is of which only the beginning is kept. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Two requests in a row, and the milliseconds from the end of the first to the arrival of the second. */

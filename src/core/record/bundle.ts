@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
-import type { JsonObject } from '../json.ts'
+import { parsedJson } from '../json.ts'
 import {
   isDistinct,
   isSecretName,
@@ -266,10 +266,7 @@ function hasEnded(item: Recorded): boolean {
   return !('request' in item) || item.evidence.end !== null
 }
 
-function responseOf(
-  { response, faults }: Extract<Recorded, { request: unknown }>,
-  secrets: Placeholders,
-): RecordedOutput {
+function responseOf({ response, faults }: Extract<Recorded, { request: unknown }>, secrets: Placeholders) {
   const shown = response?.show()
   const { status = 0, headers = [], body, body_kept = false, body_bytes = 0 } = shown ?? {}
   const head = secrets.in(`${status}${headerLines(headers.flatMap(({ name, value }) => [name, value]))}`)
@@ -343,19 +340,11 @@ function secretsOf(
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ''
     for (const key of authenticator.keysIn([target, ...headers, text], settings)) secrets.add(key, prefixes)
     const names = service.operations.get(item.operation ?? '')?.secrets ?? []
-    const sent = parsedOrNothing(text)
+    const sent = parsedJson(text) as object | undefined
     if (names.length > 0) secrets.addFields(sent, names, isGiven)
     else mapSecretsInText(text, add)
     mapSecretsInText(target, add)
     secrets.addAll({ ...sent, ...Object.fromEntries(names.map((name) => [name, undefined])) }, prefixes)
   }
   return secrets
-}
-
-function parsedOrNothing(text: string): JsonObject {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
 }
