@@ -135,6 +135,8 @@ export class AssumptionCatalog {
   check(values: Readonly<Record<string, unknown>>): Issue[] {
     const issues = new IssueList()
     const keys = [...this.settings.keys()]
+    const settingOf = (name: string) =>
+      Object.hasOwn(values, name) ? values[name] : this.settings.get(name)?.default
     issues.addUnknown(Object.keys(values), keys, (key) => ({
       pointer: pointer(key),
       detail: `There is no setting "${key}".${didYouMean(key, keys) || ' "workspace-emulator settings get" lists every setting.'}`,
@@ -143,20 +145,14 @@ export class AssumptionCatalog {
       const known = this.settings.get(key)
       if (known === undefined) continue
       const result = parsed(known.schema(), value)
-      if (result.success) issues.addAll(this.#clash(known, values))
-      else
+      // Reported at each given key: the other ones may have their defaults.
+      const clash = result.success ? known.clash?.(value, settingOf) : undefined
+      if (clash !== undefined) issues.push({ pointer: pointer(key), detail: clash })
+      if (!result.success)
         for (const { detail, ...issue } of zodIssues(result.error, pointer(key)))
           issues.push({ ...issue, detail: `${sentence(detail)} ${known.description}` })
     }
     return issues
-  }
-
-  // Reported at each given key: the other ones may have their defaults.
-  #clash({ key, clash }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
-    const settingOf = (name: string) =>
-      Object.hasOwn(values, name) ? values[name] : this.settings.get(name)?.default
-    const detail = clash?.(settingOf(key), settingOf)
-    return detail === undefined ? [] : [{ pointer: pointer(key), detail }]
   }
 }
 

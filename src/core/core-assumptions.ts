@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { choice, setting } from './assumptions.ts'
-import { boolean, intBetween } from './fields.ts'
+import { intBetween } from './fields.ts'
 import { isObject } from './json.ts'
 import { SECOND } from './time/instant.ts'
 
@@ -77,7 +77,7 @@ export const limitsEnforced = setting<boolean | null>({
   item: 'U063',
   description:
     'Decides whether a full rate window refuses requests; null: as the option --limits of the emulator.',
-  schema: () => boolean().nullable(),
+  schema: () => z.boolean().nullable(),
   default: null,
 })
 

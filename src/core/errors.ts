@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type AnySetting, type Reliance, type Settings, setting } from './assumptions.ts'
 import { type ErrorCode, errorKindOf, errorKinds } from './error-kinds.ts'
-import { boolean, nonEmptyText } from './fields.ts'
+import { nonEmptyText } from './fields.ts'
 import { isRemainder, problemCount } from './issue-list.ts'
 import { type Issue, isObject, type JsonObject, valueAt } from './json.ts'
 import type { Admission } from './request/rate-limiter.ts'
@@ -153,7 +153,7 @@ export const detailErrors = setting({
   key: 'errors.detail_errors',
   item: 'U065',
   description: 'Decides whether the details of a standard error list every faulty field as errors.',
-  schema: () => boolean(),
+  schema: () => z.boolean(),
   default: true,
 })
 
@@ -161,7 +161,7 @@ export const problemErrors = setting({
   key: 'errors.problem_errors',
   item: 'U076',
   description: 'Decides whether a problem lists every faulty field in the extension errors.',
-  schema: () => boolean(),
+  schema: () => z.boolean(),
   default: true,
 })
 
@@ -170,7 +170,7 @@ export const deprecatedStatusCode = setting({
   key: 'errors.deprecated_status_code',
   item: 'U073',
   description: 'Decides whether standard error bodies carry the deprecated field statusCode.',
-  schema: () => boolean(),
+  schema: () => z.boolean(),
   default: true,
   observe: ({ received: body }) =>
     isObject(body) && 'status_code' in body ? 'statusCode' in body : undefined,
@@ -255,13 +255,7 @@ export function problemType({ settings, controlUrl }: ErrorTarget, code: string)
 }
 
 /** The four fields that every problem has, also inside result lines. */
-export function problem(
-  at: ErrorTarget,
-  code: string,
-  title: string,
-  status: number,
-  detail: string,
-): JsonObject {
+export function problem(at: ErrorTarget, code: string, title: string, status: number, detail: string) {
   return { type: problemType(at, code), title, status, detail }
 }
 

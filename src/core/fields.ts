@@ -53,10 +53,6 @@ export function nonEmptyText(): z.ZodType<string, string> {
   return z.string().min(1, { error: 'must not be empty' })
 }
 
-export function boolean(): z.ZodType<boolean> {
-  return z.boolean()
-}
-
 /** An integer between two bounds, both included. */
 export function intBetween(min: number, max: number): z.ZodType<number, number> {
   return z

@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser'
-import { keysOf, pointer } from './json.ts'
+import { keysOf, parsedJson, pointer } from './json.ts'
 import { load } from './load.ts'
 
 // Loaded at the first text with a mistake, since a start has none.
@@ -51,7 +51,7 @@ export function depthIssue(text: string): SyntaxIssue | undefined {
  */
 export function syntaxIssue(text: string): SyntaxIssue | undefined {
   // JSON.parse is ten times as fast as the visit below, and nearly every text is valid.
-  if (parses(text)) return depthIssue(text)
+  if (isJson(text)) return depthIssue(text)
   let issue: SyntaxIssue | undefined
   const { printParseErrorCode, visit } = parser()
   const onError = (code: number, offset: number): void => {
@@ -89,7 +89,7 @@ export function locationsIn(text: string): (pointer: string) => SourceLocation {
 
 /** The JSON Pointer of the innermost value around an offset; undefined for a text that is not JSON. */
 export function pointerAt(text: string, offset: number): string | undefined {
-  return parses(text) ? pointer(...parser().getLocation(text, offset).path) : undefined
+  return isJson(text) ? pointer(...parser().getLocation(text, offset).path) : undefined
 }
 
 /**
@@ -97,7 +97,7 @@ export function pointerAt(text: string, offset: number): string | undefined {
  * rounded. A missing field is added to its object. Any other missing place, or a text that is not JSON, changes nothing.
  */
 export function spliced(text: string, place: string, value: string): string {
-  if (!parses(text)) return text
+  if (!isJson(text)) return text
   const keys = keysOf(place)
   let at = parser().parseTree(text)
   let holder: Node | undefined
@@ -156,11 +156,6 @@ function shown(point: number): string {
   return `the invisible character U+${point.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+function isJson(text: string): boolean {
+  return parsedJson(text) !== undefined
 }

@@ -34,6 +34,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The value of a JSON text; undefined for a text that is none, as a body is of which only the beginning is kept. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The value under a name that a user or a client chose: it may be one that every object has. */
+export function ownValue<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined
+}
+
 /** A copy of a JSON value in which each text, also each name of a field, is replaced. */
 export function withTexts(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value)
@@ -84,7 +98,7 @@ export function valueAt(value: unknown, place: string | readonly string[]): Json
 
 function fieldOf(value: Json | undefined, key: string): Json | undefined {
   if (Array.isArray(value)) return /^(?:0|[1-9]\d*)$/.test(key) ? value[Number(key)] : undefined
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  return isObject(value) ? ownValue(value, key) : undefined
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject } from './json.ts'
+import { isObject, ownValue } from './json.ts'
 
 /** The mask that is shown instead of a secret. */
 export const REDACTED = '(redacted)'
@@ -36,13 +36,11 @@ export function withoutSecret<T>(value: T): T
 export function withoutSecret(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutSecret(each))
   if (!isObject(value)) return value
-  const members = Object.entries(value)
-  return Object.fromEntries(
-    members.map(([name, each]) => [
-      name,
-      name === 'secret' && typeof each === 'string' ? REDACTED : withoutSecret(each),
-    ]),
-  )
+  const members = Object.entries(value).map(([name, each]) => {
+    const isSecret = name === 'secret' && typeof each === 'string'
+    return [name, isSecret ? REDACTED : withoutSecret(each)]
+  })
+  return Object.fromEntries(members)
 }
 
 /** Whether a value has a mask instead of a secret. */
@@ -59,18 +57,16 @@ export function withSecrets<T>(given: T, stored: unknown): T
 export function withSecrets(given: unknown, stored: unknown): unknown {
   if (Array.isArray(given)) {
     const known = Array.isArray(stored) ? stored : []
-    return given.map((each) =>
-      withSecrets(
-        each,
-        known.find((other) => isSameItem(each, other)),
-      ),
-    )
+    return given.map((each) => {
+      const own = known.find((other) => isSameItem(each, other))
+      return withSecrets(each, own)
+    })
   }
   if (!isObject(given)) return given
   const known = isObject(stored) ? stored : {}
   return Object.fromEntries(
     Object.entries(given).map(([name, each]) => {
-      const own = Object.hasOwn(known, name) ? known[name] : undefined
+      const own = ownValue(known, name)
       if (name === 'secret' && each === REDACTED && typeof own === 'string') return [name, own]
       return [name, withSecrets(each, own)]
     }),

@@ -69,6 +69,8 @@ export function service(resources: readonly Resource[], facts: ServiceFacts) {
   const all = <T>(of: (resource: Resource) => readonly T[] | undefined): readonly T[] =>
     resources.flatMap((resource) => of(resource) ?? [])
   const name = (each: { readonly name: string }) => each.name
+  const named = <T extends { readonly name: string }>(of: Parameters<typeof all<T>>[0]) =>
+    unique(all(of), name)
   return {
     resources,
     /** Every assumption where the specification leaves something open, with its settings. */
@@ -76,35 +78,23 @@ export function service(resources: readonly Resource[], facts: ServiceFacts) {
       facts.assumptions,
       ...resources.flatMap((each) => each.assumptions ?? []),
     ]),
-    operations: unique(
-      all(({ operations }) => operations),
-      name,
-    ),
+    operations: named(({ operations }) => operations),
     collections: unique<AnyCollection>([apiKeys, ...all(({ collections }) => collections)], name),
-    consents: unique(
-      all(({ consents }) => consents),
-      name,
-    ),
+    consents: named(({ consents }) => consents),
     events: unique(
       all(({ events }) => events),
       ({ kind }) => kind,
     ),
     milestones: all(({ milestones }) => milestones),
     webhookTypes: all(({ webhookTypes }) => webhookTypes),
-    recordFaults: unique(
-      all(({ recordFaults }) => recordFaults),
-      name,
-    ),
+    recordFaults: named(({ recordFaults }) => recordFaults),
     /** The actions that fault rules can have. */
     primitives: unique<AnyPrimitive>(facts.primitives, name),
     magic: all(({ magic }) => magic),
     rules: facts.rules,
     /** Rules with a name, in the order in which they are listed. */
     presets: unique(facts.presets, name),
-    recordEvents: unique(
-      all(({ recordEvents }) => recordEvents),
-      name,
-    ),
+    recordEvents: named(({ recordEvents }) => recordEvents),
     lifecycles: all(({ lifecycles }) => lifecycles),
     /** Whether a name that no operation has now may be in rules, limits and settings; absent: none may. */
     mayName: undefined as ((name: string) => boolean) | undefined,

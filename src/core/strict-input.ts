@@ -15,16 +15,11 @@ export function strictObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, 
   const known = Object.keys(shape).filter((name) => name !== '$schema')
   const unknown = z.custom<never>(() => false, {
     error: ({ path }) =>
-      `is not a known field.${hintFor(String(path?.at(-1) ?? ''), known, listOf('Known fields:', known))}`,
+      `is not a known field.${didYouMean(String(path?.at(-1) ?? ''), known) || listOf('Known fields:', known)}`,
   })
   const strict = z.object(shape).catchall(unknown).register(z.globalRegistry, { additionalProperties: false })
   // The catchall accepts no value, but its type would have fields of every name.
   return strict as unknown as z.ZodObject<S, z.core.$strict>
-}
-
-/** The hint for an unknown name: the most similar known name, or else `all`. */
-function hintFor(name: string, known: readonly string[], all: string): string {
-  return didYouMean(name, known) || all
 }
 
 function listOf(intro: string, known: readonly string[]): string {
@@ -118,7 +113,7 @@ export function nameAmong<T extends string>(
     .string()
     .refine(isKnown, {
       error: ({ input }) =>
-        `"${truncated(String(input))}" is no ${noun}.${hintFor(String(input), known, elsewhere)}`,
+        `"${truncated(String(input))}" is no ${noun}.${didYouMean(String(input), known) || elsewhere}`,
     })
     .register(
       z.globalRegistry,

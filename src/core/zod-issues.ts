@@ -54,11 +54,7 @@ const MAX_VALUES = 25_000
  * with as many arguments. So the check ends at the first problem when the value is large, and says so.
  * @param how {@link UNCOMPILED} for a schema that checks few values
  */
-export function parsed<S extends z.ZodType>(
-  schema: S,
-  value: unknown,
-  how?: typeof UNCOMPILED,
-): z.ZodSafeParseResult<z.output<S>> {
+export function parsed<S extends z.ZodType>(schema: S, value: unknown, how?: typeof UNCOMPILED) {
   if (isWithin(value, FEW_VALUES)) return schema.safeParse(value, how)
   const first = schema.safeParse(value, { ...how, ...EARLY })
   if (first.success) return first
@@ -101,12 +97,11 @@ function isWithin(value: unknown, most: number): boolean {
 export function zodIssues(error: z.ZodError, at: string): IssueList {
   const found = new IssueList()
   for (const issue of error.issues) {
-    const keys = issue.code === 'unrecognized_keys' ? issue.keys : undefined
     const where = at + pointer(...issue.path)
-    if (keys === undefined) found.push(issueOf(issue, where))
+    if (issue.code !== 'unrecognized_keys') found.push(issueOf(issue, where))
     else {
       const details = issue.message.split('\n')
-      for (const [n, key] of keys.entries())
+      for (const [n, key] of issue.keys.entries())
         found.push({ pointer: where + pointer(key), detail: details[n] ?? 'is not a known field' })
     }
   }

@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject, same } from '../json.ts'
-import { NO_KEY, type ObservedRequest, parsedJson } from './observed.ts'
+import { isObject, type Json, type JsonObject, parsedJson, same } from '../json.ts'
+import { NO_KEY, type ObservedRequest } from './observed.ts'
 
 /** Names that say where a page begins: without them a client reads a list from its start, which is another request. */
 export const POSITION = ['after', 'before', 'limit', 'offset']

@@ -101,8 +101,8 @@ function marksOf({ name, entry: { headers } }: ObservedRequest): string[] {
 }
 
 /** Whether a request can be a repetition. `isCertain`: the two have the same key or marker. */
-function follows(next: ObservedRequest, last: ObservedRequest | undefined, isCertain: boolean): boolean {
-  if (last === undefined || last.outcome === 'success') return false
+function follows(next: ObservedRequest, last: ObservedRequest, isCertain: boolean): boolean {
+  if (last.outcome === 'success') return false
   const [a, b] = [last.entry.evidence, next.entry.evidence]
   if (a === undefined) return true
   if (a.ended_ms === null) return false

@@ -13,10 +13,8 @@ const unsafeRepeats = ({ calls, sandbox }: Observed) =>
     )
   })
 
-function repeatText(
-  [{ from, records, isDouble }]: Group<ReturnType<typeof unsafeRepeats>[number]>,
-  how: string,
-): string {
+type UnsafeRepeat = ReturnType<typeof unsafeRepeats>[number]
+function repeatText([{ from, records, isDouble }]: Group<UnsafeRepeat>, how: string): string {
   const exist = isDouble ? ` ${records.length} records exist: ${records.join(', ')}.` : ''
   return `${from.name} may have taken effect before its attempt ended without a response; the client repeated it ${how}.${exist}`
 }

@@ -1,5 +1,5 @@
 import { errorKinds } from '../error-kinds.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject, parsedJson } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { type AnyOperation, idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -84,10 +84,7 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
 }
 
 /** The milliseconds in a Retry-After, by the two forms of RFC 9110, and in a fraction; undefined for others. A date in the past is 0. */
-export function readRetryAfter(
-  text: string,
-  at: number,
-): { isDate: boolean; isVague?: boolean; due?: number } {
+export function readRetryAfter(text: string, at: number) {
   if (/^\d+(\.\d+)?$/.test(text))
     return { isDate: false, isVague: text.includes('.'), due: Number(text) * 1_000 }
   const date = / GMT$/.test(text) ? Date.parse(text) : Number.NaN
@@ -99,15 +96,6 @@ function contentOf({ evidence, body }: LogEntry): string {
   if (evidence?.body) return evidence.body.sha256
   if (body.kind === 'json') return JSON.stringify(body.value)
   return body.kind === 'large' ? `large ${body.bytes}` : ''
-}
-
-/** Undefined for a text that is no JSON, as a body is of which only the beginning is kept. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Two requests in a row, and the milliseconds from the end of the first to the arrival of the second. */

@@ -69,11 +69,8 @@ export const retryFamily = family({
         !requests.slice(last.index + 1, last.index + NEAR).some((next) => mayBeAttempt(last, next)),
       oneFor: ({ last: { entry } }) => `${entry.operation} ${entry.status}`,
       message: ([{ last }, ...more], { retries }) => {
-        const {
-          outcome,
-          entry: { status },
-        } = last
-        const how = outcome === 'unanswered' ? 'got no whole response' : `was refused with ${status}`
+        const { outcome, entry } = last
+        const how = outcome === 'unanswered' ? 'got no whole response' : `was refused with ${entry.status}`
         const declared = retries === undefined ? '' : `, although ${retries} retries were declared`
         const others = more.length === 0 ? '' : ` ${more.length + 1} calls ended like this.`
         return `${last.name} ${how}, and the client did not repeat it${declared}.${others}`

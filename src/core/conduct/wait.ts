@@ -53,10 +53,7 @@ function waitsOf(observed: Observed) {
   })
 }
 
-function waitText(
-  [{ from, status, retryAfter, waited, clock }, ...more]: Group<Wait>,
-  problem: string,
-): string {
+function waitText([{ from, status, retryAfter, waited, clock }, ...more]: Group<Wait>, problem: string) {
   const header = retryAfter === undefined ? 'no Retry-After' : `Retry-After: ${retryAfter}`
   const others = more.length === 0 ? '' : ` ${more.length + 1} waits of this call were like this.`
   return `${from.name} was refused with ${status} and ${header}; the client ${problem} after ${spanText(waited)} by the ${clock} clock.${others}`

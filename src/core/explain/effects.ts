@@ -85,12 +85,8 @@ export function effectsOf(entry: LogEntry): RequestEffects {
 }
 
 // In the order in which they were committed.
-function commitsOf({
-  poll,
-  commit,
-  faults,
-  decided,
-}: LogEntry): { step: Step; commit: Commit | undefined }[] {
+function commitsOf(entry: LogEntry): { step: Step; commit: Commit | undefined }[] {
+  const { poll, commit, faults, decided } = entry
   const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
-import type { AnyOperation } from '../operation.ts'
 import { idempotencyId } from '../request/idempotency.ts'
 import type { Admission, FoundWindow } from '../request/rate-limiter.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -9,10 +8,7 @@ import { formatInstant } from '../time/instant.ts'
 import { counted } from '../words.ts'
 
 /** The operation of a request; undefined when no route matched. One that is not of the service is read from the entry, as it may be removed by now. */
-export function loggedOperation(
-  { service }: Sandbox,
-  { operation, added }: LogEntry,
-): AnyOperation | undefined {
+export function loggedOperation({ service }: Sandbox, { operation, added }: LogEntry) {
   return added ?? service.operations.get(operation ?? '')
 }
 
@@ -42,44 +38,32 @@ export const limiterTrace = () =>
   })
 
 /** The window and the decision of the limiter. Specification: Limits / Rate limits. */
-export function limiterOf(
-  sandbox: Sandbox,
-  { window, admission, error, faults }: LogEntry,
-): ShapeOf<typeof limiterTrace> {
+export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry) {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
   const isFaulted = faults?.setsQuota === true
+  const byOtherRule = error?.byOtherRule === true
+  const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
+  const counts =
+    window === undefined
+      ? `It did not count towards a rate limit; the headers show ${shown}.`
+      : describeWindow(sandbox, window, byOtherRule)
+  const isExplained = window !== undefined && isFaulted
   return {
     key: window?.key ?? null,
     limit,
     window_s: window === undefined ? null : window.limit.window / 1000,
     before: window === undefined ? null : { remaining: window.admission.free },
     after,
-    other_rule: error?.byOtherRule === true || isFaulted ? quotaOf(admission) : null,
-    description: describeLimiter(sandbox, window, error?.byOtherRule === true, isFaulted),
+    other_rule: byOtherRule || isFaulted ? quotaOf(admission) : null,
+    description: isExplained ? `${counts} The headers show ${shown}.` : counts,
   }
-}
-
-function describeLimiter(
-  sandbox: Sandbox,
-  window: FoundWindow | undefined,
-  byOtherRule: boolean,
-  isFaulted: boolean,
-): string {
-  const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
-  if (window === undefined) return `It did not count towards a rate limit; the headers show ${shown}.`
-  const description = describeWindow(sandbox, window, byOtherRule)
-  return isFaulted ? `${description} The headers show ${shown}.` : description
 }
 
 function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<typeof quotaValues> {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function describeWindow(
-  { limits }: Sandbox,
-  { limit, admission }: FoundWindow,
-  byOtherRule: boolean,
-): string {
+function describeWindow({ limits }: Sandbox, { limit, admission }: FoundWindow, byOtherRule: boolean) {
   const { free } = admission
   const size = `${counted(limit.limit, 'request')} per ${limit.window / 1000} s`
   if (!admission.admitted) {
@@ -103,7 +87,7 @@ export const idempotencyTrace = () =>
 
 /** How the request was stored or replayed. Specification: Limits / Batch predictions. */
 export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): ShapeOf<typeof idempotencyTrace> {
-  const key = keyOf(entry) ?? null
+  const key = entry.headers['idempotency-key'] ?? null
   return { outcome: entry.idempotency, key, description: describeIdempotency(sandbox, entry, key) }
 }
 
@@ -125,18 +109,18 @@ function describeIdempotency(sandbox: Sandbox, entry: LogEntry, key: string | nu
         ? 'The key was new, or older than 24 hours: the response is kept under it.'
         : 'The key was new, or older than 24 hours. Nothing is kept under it, because the request was refused.'
     case 'replay':
-      return `The key was used before with the same body${firstUse(sandbox, entry, key)}: that response was sent again.`
+      return `The key was used before with the same body${firstUse(sandbox, entry)}: that response was sent again.`
     case 'conflict':
-      return `The key was used before with another body${firstUse(sandbox, entry, key)}.`
+      return `The key was used before with another body${firstUse(sandbox, entry)}.`
   }
 }
 
 // Names the earlier request, if the log still has it.
-function firstUse({ log }: Sandbox, entry: LogEntry, key: string): string {
-  const place = placeOf(entry, key)
+function firstUse({ log }: Sandbox, entry: LogEntry): string {
+  const place = placeOf(entry)
   const entries = log.entries()
   const earlier = entries.slice(0, entries.indexOf(entry))
-  const first = earlier.findLast((each) => isKept(each) && placeOf(each, keyOf(each) ?? '') === place)
+  const first = earlier.findLast((each) => isKept(each) && placeOf(each) === place)
   return first === undefined ? '' : `, by ${first.id}`
 }
 
@@ -145,10 +129,6 @@ function isKept({ idempotency, commit }: LogEntry): boolean {
   return idempotency === 'fresh' && commit !== undefined
 }
 
-function keyOf({ headers }: LogEntry): string | undefined {
-  return headers['idempotency-key']
-}
-
-function placeOf({ caller, operation }: Pick<LogEntry, 'caller' | 'operation'>, key: string): string {
-  return idempotencyId(caller?.teamspace_id ?? '', operation ?? '', key)
+function placeOf({ caller, operation, headers }: LogEntry): string {
+  return idempotencyId(caller?.teamspace_id ?? '', operation ?? '', headers['idempotency-key'] ?? '')
 }

@@ -82,7 +82,7 @@ const descriptions: Readonly<
   faultsBefore: ({ entry }) => {
     if (isCutOff(entry))
       return `The connection was cut before anything was performed. ${entry.faults?.wayOf() ?? ''}`
-    return hasPart('faultsBefore', entry) ? '' : 'No fault acted before the handler.'
+    return entry.faults?.partIn('faultsBefore') ? '' : 'No fault acted before the handler.'
   },
   loadTarget: ({ operation }) =>
     operation?.find === undefined
@@ -103,13 +103,9 @@ const descriptions: Readonly<
     commit === undefined
       ? 'There was nothing to write.'
       : `Its changes are revision ${commit.revision}${idempotency === 'fresh' ? ', including the response under the Idempotency-Key' : ''}.`,
-  faultsAfter: ({ entry }) => (hasPart('faultsAfter', entry) ? '' : 'No fault acted after the handler.'),
+  faultsAfter: ({ entry: { faults } }) =>
+    faults?.partIn('faultsAfter') ? '' : 'No fault acted after the handler.',
   log: ({ entry }) => concluded(entry),
-}
-
-/** Whether a fault acted in a step. */
-function hasPart(step: Step, { faults }: LogEntry): boolean {
-  return (faults?.partIn(step) ?? '') !== ''
 }
 
 /** Whether a fault cut the request off before it was performed. */

@@ -123,11 +123,9 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry, stable: boolean): Req
   const effects = effectsOf(entry)
   const unread = operation === undefined ? [] : unreadParameters(operation, entry.settings, entry.query)
   return {
-    summary: [
-      summaryOf(sandbox, entry, effects),
-      ...waiting(sandbox, entry),
-      ...(entry.cors?.refusal === undefined ? [] : [entry.cors.refusal.detail]),
-    ].join(' '),
+    summary: [summaryOf(sandbox, entry, effects), waiting(sandbox, entry), entry.cors?.refusal?.detail]
+      .filter(Boolean)
+      .join(' '),
     request: requestOf(entry),
     response: entry.response?.show() ?? null,
     sandbox: {
@@ -169,11 +167,9 @@ function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): 
 }
 
 // A note for a successful poll of a record that cannot progress because the clock is stopped.
-function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
+function waiting(sandbox: Sandbox, entry: LogEntry): string | null {
   const ref = loggedOperation(sandbox, entry)?.poll?.ref(entry.params)
-  if (ref === undefined || entry.error !== undefined) return []
-  const note = frozenNote(sandbox, ref)
-  return note === null ? [] : [note]
+  return ref === undefined || entry.error !== undefined ? null : frozenNote(sandbox, ref)
 }
 
 function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {
@@ -237,23 +233,14 @@ function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   }
 }
 
-function assumptionsOf(
-  { service: { assumptions } }: Sandbox,
-  { assumed, mentioned, settings }: LogEntry,
-): ShapeOf<typeof assumptionTrace>[] {
+function assumptionsOf({ service: { assumptions } }: Sandbox, { assumed, mentioned, settings }: LogEntry) {
   const offered = [...assumptions.settings.values()]
   return [...assumed, ...mentioned].sort().flatMap((id) => {
     const item = assumptions.items.get(id)
     if (item === undefined) return []
     const { open, decision } = item
     const own = offered.filter((setting) => setting.item === id)
-    return [
-      {
-        id,
-        open,
-        decision,
-        settings: own.map((each) => ({ key: each.key, value: withoutSecret(settings.get(each)) })),
-      },
-    ]
+    const values = own.map((each) => ({ key: each.key, value: withoutSecret(settings.get(each)) }))
+    return [{ id, open, decision, settings: values }]
   })
 }

@@ -12,7 +12,6 @@ import { GATE_RELEASE, leaveGate } from '../webhooks/delivery.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { expand } from './expand.ts'
 import {
-  type FaultCounter,
   type FaultDraft,
   type FaultRule,
   type FaultSource,
@@ -53,7 +52,11 @@ export function arm(
   const id = idFor(tx, draft, { now: Date.parse(at), wall: Date.parse(wall) })
   // Replaces a spent rule with this id; the new rule is the last in the order.
   disarm(scope, id)
-  refuseTooMany(tx)
+  if (tx.in(faultRules).size >= MAX_RULES)
+    refuse('conflict', {
+      detail: `The sandbox has ${MAX_RULES} fault rules, which is the maximum.`,
+      mitigation: 'Remove rules that are no longer needed: "workspace-emulator faults clear" removes all.',
+    })
   const preset = draft.preset ?? null
   return tx
     .in(faultRules)
@@ -62,12 +65,12 @@ export function arm(
 
 /** Replaces the behaviour of a rule with that of a draft without a preset. Its counters and `armed_at` stay. */
 export function rewrite(
-  scope: Pick<Scope, 'tx'>,
+  { tx }: Pick<Scope, 'tx'>,
   service: Service,
   rule: FaultRule,
   draft: FaultDraft,
 ): FaultRule {
-  return scope.tx.in(faultRules).put(ruleOf(draft, service, rule))
+  return tx.in(faultRules).put(ruleOf(draft, service, rule))
 }
 
 /** Resets the counters and the age of a rule, as if it had just been armed. */
@@ -114,14 +117,6 @@ function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
   return JSON.parse(JSON.stringify(rule)) as FaultRule
 }
 
-function refuseTooMany(tx: Transaction): void {
-  if ([...tx.in(faultRules)].length < MAX_RULES) return
-  refuse('conflict', {
-    detail: `The sandbox has ${MAX_RULES} fault rules, which is the maximum.`,
-    mitigation: 'Remove rules that are no longer needed: "workspace-emulator faults clear" removes all.',
-  })
-}
-
 function idFor(tx: Transaction, { id, preset }: FaultDraft, time: Parameters<typeof ruleStatus>[2]): string {
   const rules = tx.in(faultRules)
   const isFree = (candidate: string): boolean => {
@@ -156,10 +151,8 @@ function accept(
   if (faults.length > MAX_RULES)
     issues.push({ pointer: '/faults', detail: `must have at most ${MAX_RULES} rules` })
   return {
-    faults: acceptRows<FaultRule>(rule, faults, '/faults', issues).filter(isAccepted),
-    fault_counters: acceptRows<FaultCounter>(counter, fault_counters, '/fault_counters', issues).filter(
-      isAccepted,
-    ),
+    faults: acceptRows(rule, faults, '/faults', issues).filter(isAccepted),
+    fault_counters: acceptRows(counter, fault_counters, '/fault_counters', issues).filter(isAccepted),
   }
 }
 

@@ -1,4 +1,5 @@
 import { transferableAbortController } from 'node:util'
+import { ownValue } from '../json.ts'
 import { chanceOf } from '../random.ts'
 import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -100,12 +101,7 @@ export class FaultBook {
    * @param armed ids of the header rules that the request has named; the others do not apply to it
    * @param earlier the decision of the earlier phases
    */
-  decide(
-    phase: Phase,
-    subject: Subject,
-    armed: readonly string[] = [],
-    earlier?: Decision,
-  ): Decision | undefined {
+  decide(phase: Phase, subject: Subject, armed: readonly string[] = [], earlier?: Decision) {
     const isAsked = ({ source, id }: FaultRule) => source !== 'header' || armed.includes(id)
     const rules = this.#rulesOf(phase).filter(isAsked)
     const others = phase === 'call' ? this.#notEvaluated(isAsked) : []
@@ -115,13 +111,7 @@ export class FaultBook {
     let missed = 0
     this.#store.transaction(formatInstant(this.#facts.now()), (tx) => {
       for (const rule of rules) {
-        const decision =
-          last === undefined
-            ? this.#decideRule(rule, subject, tx)
-            : {
-                rule,
-                description: `The rule ${last.id} fired first and stops the evaluation of later rules.`,
-              }
+        const decision = this.#decideRule(rule, subject, tx, last)
         const hasFired = decision.fired !== undefined
         if (!hasFired) missed += 1
         if (hasFired || missed <= MAX_MISSED) decisions.push(decision)
@@ -145,7 +135,10 @@ export class FaultBook {
     ]
   }
 
-  #decideRule(rule: FaultRule, subject: Subject, tx: Transaction): RuleDecision {
+  /** @param last the rule that has fired and stops the evaluation */
+  #decideRule(rule: FaultRule, subject: Subject, tx: Transaction, last?: FaultRule): RuleDecision {
+    if (last !== undefined)
+      return { rule, description: `The rule ${last.id} fired first and stops the evaluation of later rules.` }
     const now = this.#facts.now()
     const over = retired(rule, tx.in(faultCounters).get(rule.id)?.fired ?? 0, now)
     if (over !== undefined) return { rule, description: over }
@@ -157,7 +150,7 @@ export class FaultBook {
     const { fires, step, description } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
     if (!fires) return { rule, description, counter: { n, key } }
     count(tx, rule, key, 'fired', now)
-    const written = step === undefined ? rule.do : namedActions(rule, step)
+    const written = step === undefined ? rule.do : (ownValue(rule.actions, step) ?? [])
     const draw = () => chanceOf(seed(), 'fault action', rule.id, key ?? '', n)
     const actions = drawnActions(written, this.#primitives, draw)
     return { rule, description, fired: { rule, actions, step, n, key } }
@@ -188,11 +181,6 @@ interface Sorted {
   readonly version: number
   readonly all: readonly FaultRule[]
   readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
-}
-
-// Names come from users and may be those that every object has.
-function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
-  return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
 }
 
 /** Counts one match or fire of a rule, in total and under its key. @returns the number under the key */

@@ -79,11 +79,7 @@ function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
   return [...foreign.map((name) => ({ path: ['match', name], message })), ...unfit]
 }
 
-function unfitFor(
-  about: 'request' | 'webhook',
-  { primitive, parameters }: Use,
-  primitives: PrimitiveMap,
-): Clash[] {
+function unfitFor(about: 'request' | 'webhook', { primitive, parameters }: Use, primitives: PrimitiveMap) {
   if (about === 'request' || primitive.clash !== undefined) {
     const clash = primitive.clash?.(parameters, about) ?? primitive.unseen?.(parameters)
     return clash === undefined ? [] : [{ ...clash, path: [primitive.name, ...clash.path] }]
@@ -99,11 +95,7 @@ const COUNTABLE: Readonly<Record<'accept' | 'webhook', readonly CountedBy[]>> = 
   webhook: ['resource_id'],
 }
 
-function wrongPhase(
-  rule: Expanded,
-  match: NonNullable<Expanded['match']>,
-  primitives: PrimitiveMap,
-): Clash[] {
+function wrongPhase(rule: Expanded, match: NonNullable<Expanded['match']>, primitives: PrimitiveMap) {
   const phase = phaseOf({ ...rule, match }, primitives)
   if (phase === 'call') return []
   const members = match === 'everything' ? [] : membersOf(match)

@@ -56,13 +56,12 @@ function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
 }
 
 function date({ given }: Fault<ClockFault>, now: number): number {
-  const shift = given.reduce((sum, { parameters }) => sum + offsetOf(parameters.offset), 0)
-  return within(now + shift + skewOf(given))
+  return within(now + shiftOf(given, 'offset') + shiftOf(given, 'skew'))
 }
 
 // Errors and result lines contain no timestamps.
 function shown({ exchange, given }: Fault<ClockFault>, content: Content): Content {
-  const shift = skewOf(given)
+  const shift = shiftOf(given, 'skew')
   const { reply, refusal, call, settings } = exchange
   if (shift === 0 || refusal !== undefined || content.text === undefined || reply?.body === undefined)
     return content
@@ -71,12 +70,12 @@ function shown({ exchange, given }: Fault<ClockFault>, content: Content): Conten
 }
 
 function headers({ given }: Fault<ClockFault>, list: HeaderList): HeaderList {
-  const shift = skewOf(given)
+  const shift = shiftOf(given, 'skew')
   return shift === 0 ? list : skewedHeaders(list, shift)
 }
 
-function skewOf(given: Fault<ClockFault>['given']): number {
-  return given.reduce((sum, { parameters }) => sum + offsetOf(parameters.skew), 0)
+function shiftOf(given: Fault<ClockFault>['given'], by: 'offset' | 'skew'): number {
+  return given.reduce((sum, { parameters }) => sum + offsetOf(parameters[by]), 0)
 }
 
 function offsetOf(offset = '0s'): number {

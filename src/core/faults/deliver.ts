@@ -73,15 +73,8 @@ export function treatmentOf(decision: Decision): Treatment {
   const actions = decision.given('deliver').map(({ parameters }) => parameters)
   const rules = decision.fired.map(({ rule }) => rule.id)
   // The rest has only fields with a value, so that the record is the same after a restart.
-  const {
-    copies = 1,
-    drop,
-    when: _,
-    sign,
-    sign_attempts,
-    body: __,
-    ...rest
-  }: DeliverFault = Object.assign({}, ...actions)
+  const last: DeliverFault = Object.assign({}, ...actions)
+  const { copies = 1, drop, when: _, sign, sign_attempts, body: __, ...rest } = last
   if (drop === true) return { copies: 1, faults: { rules, drop } }
   const [gate] = decision.given('gate')
   const { waiting, after } = gate?.parameters.release ?? {}

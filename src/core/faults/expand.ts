@@ -2,11 +2,9 @@ import type { Service } from '../service.ts'
 import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
 
-/** The behaviour of a rule, without its id and its source. */
-type Behaviour = Pick<FaultRule, 'match' | 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'>
-
 /** A draft completed with its preset. `match` is undefined when neither of them has one. */
-export interface Expanded extends Omit<Behaviour, 'match'> {
+export interface Expanded
+  extends Pick<FaultRule, 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'> {
   readonly match: FaultMatch | 'everything' | undefined
 }
 

@@ -5,10 +5,9 @@ import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Decision } from './decision.ts'
-import { type Bindable, type ExchangeHook, firedEffects, type MoreOf, type PlainHook } from './effects.ts'
 import { type Passage, passage } from './gate.ts'
-import type { Action } from './primitive.ts'
-import type { Fault } from './state-primitive.ts'
+import type { Action, Primitives } from './primitive.ts'
+import type { Fault, StateHooks } from './state-primitive.ts'
 
 /** The part of a decision that an adapter carries out. */
 export interface Wire {
@@ -126,6 +125,23 @@ export class FaultedRequest implements RequestHooks {
     })
   }
 }
+
+/** The functions of the fired primitives for one hook. */
+export function firedEffects<H extends keyof AnyHooks>(sandbox: Sandbox, decision: Decision, hook: H) {
+  return [...sandbox.service.primitives.values()].flatMap(({ name, kind, effect }) => {
+    const act = kind === 'state' ? (effect as Partial<AnyHooks>)[hook] : undefined
+    const isFired = decision.actions.some((action) => name in action)
+    return act === undefined || !isFired ? [] : [{ name: name as keyof Primitives, act: act as AnyHooks[H] }]
+  })
+}
+
+type AnyHooks = StateHooks<never>
+type ExchangeHook = Exclude<keyof AnyHooks, 'webhook' | 'waitsForWebhooks'>
+type PlainHook = {
+  [H in ExchangeHook]: ReturnType<AnyHooks[H]> extends void ? H : never
+}[ExchangeHook]
+type MoreOf<H extends ExchangeHook> = Parameters<AnyHooks[H]> extends [unknown, ...infer More] ? More : []
+type Bindable<H extends ExchangeHook> = (fault: Fault<never>, ...more: MoreOf<H>) => ReturnType<AnyHooks[H]>
 
 // Ids are visible ASCII, except those from reserved values of a request. A comma would split an id in two.
 function idsOf({ fired }: Decision): string {

@@ -4,8 +4,7 @@ import type { Call, Hooks } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
 import { Decision } from './decision.ts'
-import { firedEffects } from './effects.ts'
-import { FaultedRequest } from './faulted-request.ts'
+import { FaultedRequest, firedEffects } from './faulted-request.ts'
 import type { RequestSubject } from './match.ts'
 import type { FaultRule } from './rule.ts'
 
@@ -34,12 +33,7 @@ export function faultHooks(sandbox: Sandbox): Hooks {
  * Decides which rules of a phase fire on a request. In the phase `call`, the reserved values of its body act as well.
  * @param earlier the decision of the earlier phase
  */
-export function decide(
-  sandbox: Sandbox,
-  call: Call,
-  phase: 'head' | 'call',
-  earlier?: Decision,
-): Decision | undefined {
+export function decide(sandbox: Sandbox, call: Call, phase: 'head' | 'call', earlier?: Decision) {
   const decision = sandbox.faults.decide(phase, subjectOf(sandbox, call), call.armed, earlier)
   return phase === 'head' ? decision : withMagic(sandbox, call, decision)
 }

@@ -74,11 +74,7 @@ export type ParametersOf<Schema extends (...context: never[]) => z.ZodType> = Un
 type Unchanging<T> = Json extends T ? T : T extends object ? { readonly [K in keyof T]: Unchanging<T[K]> } : T
 
 /** Actions with their random parameters fixed. @param draw from 0 to 1 */
-export function drawnActions(
-  actions: readonly Action[],
-  primitives: PrimitiveMap,
-  draw: () => number,
-): readonly Action[] {
+export function drawnActions(actions: readonly Action[], primitives: PrimitiveMap, draw: () => number) {
   return actions.map((action) => {
     const drawn = Object.entries(action).map(([name, parameters]) => {
       return [name, primitives.get(name)?.draw?.(parameters, draw()) ?? parameters]

@@ -96,10 +96,8 @@ export function ratePart(
   const now = sandbox.limits.now
   const admission = claimed(fault, found, now)
   const limit = sandbox.limits.of(exchange.call.operation.name)
-  return {
-    admission,
-    headers: quotaFields(fault, admission, limit, now, exchange.settings.get(policySyntax)),
-  }
+  const headers = quotaFields(fault, admission, limit, now, exchange.settings.get(policySyntax))
+  return { admission, headers }
 }
 
 /** The decision of the limiter, changed by a rule. Numbers may be fractional, negative or huge. */

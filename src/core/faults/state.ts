@@ -2,8 +2,9 @@ import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'
-import { isObject, isPointer, keysOf, valueAt } from '../json.ts'
+import { isObject, isPointer, keysOf, ownValue, valueAt } from '../json.ts'
 import type { Exchange } from '../request/exchange.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { changeRecords, checkInsertRows, insertRowsSchema } from '../state/rows.ts'
 import { either, form, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
 import { runEvents } from '../time/run-events.ts'
@@ -114,18 +115,18 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
 // A reserved value in a request is about the record that the request creates, and a replay creates none.
 function isWanted(
   { rule, parameters }: FiredAction<StateFault>,
-  { idempotency }: Exchange,
+  exchange: Exchange,
   at: StateStage,
 ): boolean {
-  if (rule.source === 'magic' && idempotency === 'replay') return false
+  if (rule.source === 'magic' && exchange.idempotency === 'replay') return false
   return (parameters.at ?? 'before-handler') === at
 }
 
 /** The id that a reference names in a request; undefined where the request does not have it. */
 function idNamed(ref: RecordRef, { params, call, rawBody }: Exchange): string | undefined {
   if (typeof ref === 'string') return ref
-  if ('param' in ref) return own(params, ref.param)
-  if ('query' in ref) return [own(call.query, ref.query)].flat()[0]
+  if ('param' in ref) return ownValue(params, ref.param)
+  if ('query' in ref) return [ownValue(call.query, ref.query)].flat()[0]
   const value = rawBody === undefined ? undefined : valueAt(rawBody, ref.body)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
@@ -137,17 +138,8 @@ function idMeant(exchange: Exchange, at: StateStage): string | undefined {
   return typeof made === 'string' ? made : Object.values(exchange.params).at(-1)
 }
 
-// Names of parameters come from a rule and may be those that every object has.
-function own<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(map, name) ? map[name] : undefined
-}
-
 // Calls the operation in a transaction without the record, never committed: the error is the same as for an unknown id.
-function refuseUnseen(
-  sandbox: Fault<StateFault>['sandbox'],
-  exchange: Exchange,
-  id: string | undefined,
-): never {
+function refuseUnseen(sandbox: Sandbox, exchange: Exchange, id: string | undefined): never {
   const { params, caller, now, assume, note, settings, call } = exchange
   const { tx } = sandbox.scope(exchange.id)
   for (const table of sandbox.service.collections.keys()) if (id !== undefined) tx.delete(table, id)

@@ -59,17 +59,8 @@ export function ruleStatus(
   { now, wall }: Pick<Occasion, 'now' | 'wall'>,
 ): 'armed' | 'spent' | 'expired' {
   if (matched >= lastMatch(rule) || (rule.times !== null && fired >= rule.times)) return 'spent'
-  const { virtual_time, wall_ms } = rule.when.until ?? {}
-  const isOver =
-    retired(rule, fired, now) !== undefined ||
-    (virtual_time !== undefined && now >= Date.parse(virtual_time)) ||
-    (wall_ms !== undefined && wall >= armedWall(rule) + wall_ms)
-  return isOver ? 'expired' : 'armed'
-}
-
-// A document without real instants does not have the real one.
-function armedWall({ armed_wall, armed_at }: FaultRule): number {
-  return Date.parse(armed_wall ?? armed_at)
+  const isOver = retired(rule, fired, now) ?? over({ rule, n: 0, now, wall })
+  return isOver === undefined ? 'armed' : 'expired'
 }
 
 /** The number of the last match that can fire; infinite for matches counted by a key, since a new key can always come. */
@@ -111,11 +102,13 @@ function waits({ rule: { when }, now }: Occasion): string | undefined {
   return `It fires from ${when.from} on.`
 }
 
-function over({ rule, n, now, wall }: Occasion): string | undefined {
+function over({ rule, n, now, wall }: Omit<Occasion, 'key' | 'seed'>): string | undefined {
   const { calls, virtual_time, wall_ms } = rule.when.until ?? {}
   if (calls !== undefined && n > calls) return `This is ${match(n)}; it fires only up to number ${calls}.`
   if (virtual_time !== undefined && now >= Date.parse(virtual_time)) return `It fired until ${virtual_time}.`
-  if (wall_ms !== undefined && wall >= armedWall(rule) + wall_ms)
+  // A document without real instants does not have the real one.
+  const armed = Date.parse(rule.armed_wall ?? rule.armed_at)
+  if (wall_ms !== undefined && wall >= armed + wall_ms)
     return `It fired for ${wall_ms} ms after it was armed.`
   return undefined
 }

@@ -12,36 +12,29 @@ const OPTIONS = { bash: true, dot: true, noext: true, strictSlashes: true, fastp
 /** Maximum length of a glob; picomatch throws for a longer one, so that it only fits itself. */
 const MAX_GLOB_LENGTH = 65_536
 
-/** A glob as a regular expression of RE2; `expression` is undefined for a plain text. */
-interface Compiled {
-  readonly expression: string | undefined
-  readonly negated: boolean
-}
-
 /**
  * Whether a text fits a glob in the syntax of picomatch: `*` and `**` match any characters, `?` one character except a slash,
  * `[12]` one of a set, `{a,b}` one of a list. A leading `!` negates the rest, and a backslash escapes the next character. Only
  * the empty glob fits the empty text. The time is linear in the length of the text: a matcher runs for every request.
  */
 export function fitsGlob(pattern: string, text: string): boolean {
-  if (pattern === text) return true
-  if (text === '') return false
-  const { expression, negated } = compiled(pattern)
-  return expression !== undefined && fitsRegex(expression, text) !== negated
+  return pattern === text || (text !== '' && compiled(pattern)(text))
 }
 
-const compiled = memoize((pattern): Compiled => {
-  if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
+/** A glob as a function that tells whether another text than the glob itself fits it. */
+const compiled = memoize((pattern): ((text: string) => boolean) => {
+  if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return fitsNone
   const { state } = picomatch().makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
   // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
-  const expression = `(?s)^(?:${state.output.replaceAll(LOOKAHEAD, '')})$`
+  const { output, negated } = state
+  const expression = `(?s)^(?:${output.replaceAll(LOOKAHEAD, '')})$`
   // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.
   try {
     linearRegex(expression)
-    return { expression, negated: state.negated }
+    return (text) => fitsRegex(expression, text) !== negated
   } catch (error) {
     rethrowNotLoaded(error)
-    return PLAIN
+    return fitsNone
   }
 })
 
@@ -51,6 +44,6 @@ interface State {
   readonly negated: boolean
 }
 
-const PLAIN: Compiled = { expression: undefined, negated: false }
+const fitsNone = () => false
 
 const LOOKAHEAD = /\(\?=\.\)|\(\?!(?:\(\?:\^\|\\\/\))?\\\.\{\d,\d\}\(\?:\\\/\|\$\)\)/g

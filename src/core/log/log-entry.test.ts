@@ -3,7 +3,7 @@ import { Settings } from '../assumptions.ts'
 import { Refusal } from '../errors.ts'
 import { operation } from '../operation.ts'
 import { type Call, Exchange } from '../request/exchange.ts'
-import { noWindow } from '../request/rate-limiter.ts'
+import { RateLimiter } from '../request/rate-limiter.ts'
 import { Store } from '../state/store.ts'
 import { MAX_KEPT_BYTES } from './kept-response.ts'
 import { logEntry } from './log-entry.ts'
@@ -37,7 +37,7 @@ function entryOf(over: Partial<Call>, refusal?: Refusal) {
   const around = { seed: 1, name: 'default', settings: new Settings() }
   const exchange = new Exchange(call, new Store().begin(), 0, around, 'default-000001')
   exchange.refusal = refusal
-  return logEntry(exchange, 200, noWindow({ limit: 1, window: 1_000 }, 0), [])
+  return logEntry(exchange, 200, new RateLimiter().peek('', { limit: 1, window: 1_000 }, 0), [])
 }
 
 test('headers that contain credentials are not kept, and others are', { tags: ['R231'] }, () => {

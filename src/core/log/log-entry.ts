@@ -77,10 +77,7 @@ function masked<T>(value: T, words: readonly string[]): T {
 }
 
 /** The parts of a request that may be kept: no credentials, and no large body. */
-export function keptOf(
-  { operation: { secrets }, query, headers, body }: Call,
-  words: readonly string[],
-): Pick<LogEntry, 'query' | 'headers' | 'body'> {
+export function keptOf({ operation: { secrets }, query, headers, body }: Call, words: readonly string[]) {
   return {
     query: masked(withoutSecrets(withoutFields(query, secrets)), words),
     headers: masked(withoutCredentials(headers), words),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nonEmptyText, type ShapeOf } from '../fields.ts'
-import { type Json, valueAt } from '../json.ts'
+import { type Json, ownValue, valueAt } from '../json.ts'
 import { fitsRegex } from '../regex.ts'
 import { json, someOf } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
@@ -69,11 +69,8 @@ interface Criterion extends Missed {
 /** Compares a request with a match: the number of criteria, and those that do not hold. It fits when `missed` is empty. */
 export function compare(match: RequestMatch, request: Matchable) {
   const all = [...plain(match, request), ...named(match, request), ...bodyCriteria(match, request)]
-  const missed = all.filter(({ holds }) => !holds)
-  return {
-    criteria: all.length,
-    missed: missed.map(({ what, expected, actual }) => ({ what, expected, actual })),
-  }
+  const missed = all.flatMap(({ holds, ...criterion }) => (holds ? [] : [criterion]))
+  return { criteria: all.length, missed }
 }
 
 export function matches(match: RequestMatch, request: Matchable): boolean {
@@ -94,7 +91,7 @@ function* plain(match: RequestMatch, request: Matchable): Iterable<Criterion> {
 function* named(match: RequestMatch, request: Matchable): Iterable<Criterion> {
   const { query = {}, headers = {}, idempotency_key: key, trace, caller = {} } = match
   for (const [name, value] of Object.entries(query)) {
-    const given = Object.hasOwn(request.query, name) ? request.query[name] : undefined
+    const given = ownValue(request.query, name)
     const values = given === undefined ? [] : [given].flat()
     const holds = values.some((each) => fitsGlob(value, each))
     yield { what: `query ${name}`, expected: value, actual: given ?? null, holds }
@@ -135,8 +132,7 @@ function glob(what: string, expected: string, actual: string | undefined): Crite
 }
 
 function header({ headers }: Matchable, name: string): string | undefined {
-  const own = name.toLowerCase()
-  return Object.hasOwn(headers, own) ? headers[own] : undefined
+  return ownValue(headers, name.toLowerCase())
 }
 
 /** Whether a status is the wanted one, or of the wanted class, such as `4xx`. */

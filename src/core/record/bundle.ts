@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
-import type { JsonObject } from '../json.ts'
+import { parsedJson } from '../json.ts'
 import {
   isDistinct,
   isSecretName,
@@ -180,16 +180,18 @@ export async function bundleOf(
     room -= output.text?.length ?? 0
     if (room < 0) delete output.text
   }
-  const all = [...parts.map((part) => part.operations), service.operations].flatMap((each) => [
-    ...each.values(),
-  ])
-  const own = [
-    ...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), recordedFacts(each)]] : []))).values(),
-  ]
+  const own = new Map<string, ReturnType<typeof recordedFacts>>()
+  for (const { operations } of [...parts, service])
+    for (const each of operations.values()) if (each.place) own.set(endpointOf(each), recordedFacts(each))
   const whole: Document = secrets.inside(state)
-  const unsummed = inputs.filter(
-    (each) => 'request' in each && each.output && !('crc32' in each.output),
-  ).length
+  const unsummed = inputs.filter((each) => 'request' in each && each.output && !('crc32' in each.output))
+  const notes = [...recording.unrepeatable]
+  if (open > 0)
+    notes.push(`${counted(open, 'response')} had not ended when the recording was made: not compared.`)
+  if (unsummed.length > 0)
+    notes.push(
+      `${counted(unsummed.length, 'response')} with a body that is no longer kept: only its length is compared.`,
+    )
   const isSame = parts.every((part) => part.operations === service.operations)
   return {
     recording: BUNDLE_FORMAT,
@@ -201,25 +203,15 @@ export async function bundleOf(
       revealFaults: options.revealFaults,
     },
     dropped,
-    not_reproducible: [
-      ...recording.unrepeatable,
-      ...(open === 0
-        ? []
-        : [`${counted(open, 'response')} had not ended when the recording was made: not compared.`]),
-      ...(unsummed === 0
-        ? []
-        : [
-            `${counted(unsummed, 'response')} with a body that is no longer kept: only its length is compared.`,
-          ]),
-    ],
+    not_reproducible: notes,
     wall: formatInstant(first?.wall ?? options.host()),
     ...(starting === undefined ? { state: whole } : await differenceToStart(whole, starting)),
     scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
     inputs,
-    ...(own.length > 0 && {
+    ...(own.size > 0 && {
       endpoints: secrets.inside({
         files: (isSame && (await endpoints?.())) || {},
-        operations: own,
+        operations: [...own.values()],
         results: parts.flatMap((part) => part.results),
       }),
     }),
@@ -251,14 +243,8 @@ function inputOf(item: Recorded, secrets: Placeholders, number?: number): Record
   if ('attempt' in item) {
     const { url, headers, body } = item.sent()
     const head = withoutSecretsInText(secrets.in(`${url}${headerLines(Object.entries(headers).flat())}`))
-    return {
-      ...times,
-      attempt: item.attempt,
-      output: outputOf(
-        head.replace(SIGNATURE, '(signature)'),
-        withoutSecretsInText(secrets.in(body.toString())),
-      ),
-    }
+    const text = withoutSecretsInText(secrets.in(body.toString()))
+    return { ...times, attempt: item.attempt, output: outputOf(head.replace(SIGNATURE, '(signature)'), text) }
   }
   const { at: _, wall: __, ...rest } = item
   return { ...times, ...secrets.inside(rest) }
@@ -280,10 +266,7 @@ function hasEnded(item: Recorded): boolean {
   return !('request' in item) || item.evidence.end !== null
 }
 
-function responseOf(
-  { response, faults }: Extract<Recorded, { request: unknown }>,
-  secrets: Placeholders,
-): RecordedOutput {
+function responseOf({ response, faults }: Extract<Recorded, { request: unknown }>, secrets: Placeholders) {
   const shown = response?.show()
   const { status = 0, headers = [], body, body_kept = false, body_bytes = 0 } = shown ?? {}
   const head = secrets.in(`${status}${headerLines(headers.flatMap(({ name, value }) => [name, value]))}`)
@@ -357,19 +340,11 @@ function secretsOf(
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ''
     for (const key of authenticator.keysIn([target, ...headers, text], settings)) secrets.add(key, prefixes)
     const names = service.operations.get(item.operation ?? '')?.secrets ?? []
-    const sent = parsedOrNothing(text)
+    const sent = parsedJson(text) as object | undefined
     if (names.length > 0) secrets.addFields(sent, names, isGiven)
     else mapSecretsInText(text, add)
     mapSecretsInText(target, add)
     secrets.addAll({ ...sent, ...Object.fromEntries(names.map((name) => [name, undefined])) }, prefixes)
   }
   return secrets
-}
-
-function parsedOrNothing(text: string): JsonObject {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
 }

@@ -41,11 +41,7 @@ export class Placeholders {
   }
 
   /** Adds the strings of all fields with one of these names, anywhere in a value. */
-  addFields(
-    value: unknown,
-    names: readonly string[],
-    isMeant: (secret: string) => boolean = () => true,
-  ): void {
+  addFields(value: unknown, names: readonly string[], isMeant = (_secret: string) => true): void {
     if (typeof value !== 'object' || value === null) return
     for (const [name, each] of Object.entries(value)) {
       if (isObject(value) && typeof each === 'string' && names.includes(name) && isMeant(each)) this.add(each)

@@ -25,15 +25,10 @@ export function keysIn(records: unknown): PlainKey[] {
   return records.filter(isObject).flatMap((key): PlainKey[] => {
     const { token, kind, user_id, account_admin, teamspace_id } = key
     if (typeof token !== 'string' || seal(token) === token) return []
-    const who =
-      kind === 'service' ? 'service key' : `${user_id}${account_admin === true ? ', account admin' : ''}`
-    return [
-      {
-        token,
-        kind: kind === 'service' ? 'service' : 'user',
-        description: `${who}, teamspace ${teamspace_id}`,
-      },
-    ]
+    const isService = kind === 'service'
+    const who = isService ? 'service key' : `${user_id}${account_admin === true ? ', account admin' : ''}`
+    const description = `${who}, teamspace ${teamspace_id}`
+    return [{ token, kind: isService ? 'service' : 'user', description }]
   })
 }
 

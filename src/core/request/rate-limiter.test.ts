@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DEFAULT_LIMIT } from '../core-assumptions.ts'
-import { noWindow, policyFields, RateLimiter } from './rate-limiter.ts'
+import { policyFields, RateLimiter } from './rate-limiter.ts'
 
 const T0 = 1_772_366_400_000
 
@@ -50,8 +50,11 @@ test('reset is the whole second at which the oldest request has left the window,
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 999).reset).toBe(T0 / 1000 + 61)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 30_000).reset).toBe(T0 / 1000 + 61)
-  expect(noWindow(DEFAULT_LIMIT, T0 + 999)).toMatchObject({ reset: T0 / 1000 + 61, wait: 60 })
-  expect(noWindow(DEFAULT_LIMIT, T0)).toEqual({
+  expect(new RateLimiter().peek('', DEFAULT_LIMIT, T0 + 999)).toMatchObject({
+    reset: T0 / 1000 + 61,
+    wait: 60,
+  })
+  expect(new RateLimiter().peek('', DEFAULT_LIMIT, T0)).toEqual({
     admitted: true,
     limit: 200,
     remaining: 200,

@@ -198,15 +198,11 @@ export class Limits {
     return { key, limit, at, admission: { free, ...this.windows.peek(key, limit, at) } }
   }
 
-  /** The decision for a request of an operation that takes no place. */
+  /** The decision for a request that takes no place, such as one without a known key or route, which belongs to no window (T06). */
   untouched(operation: string): Admission {
-    return noWindow(this.of(operation), this.now)
+    const { limit, window } = this.of(operation)
+    return admission(true, limit, [], window, this.now)
   }
-}
-
-/** The decision for a request without a known key or route, which belongs to no window. It takes no place (T06). */
-export function noWindow({ limit, window }: Limit, now: number): Admission {
-  return admission(true, limit, [], window, now)
 }
 
 /** `structured`: the syntax of the current draft; `draft_07`: parameters, as in the draft up to version 7. */

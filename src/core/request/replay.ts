@@ -17,16 +17,12 @@ export function idempotencyKeyOf(exchange: Exchange): string | undefined {
   const { operation, headers, body } = exchange.call
   const key = headers['idempotency-key']
   if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
-  if (exchange.call.repeated?.includes('idempotency-key')) {
-    exchange.note(keyLength.item, keyLength)
-    refuseInvalid([{ pointer: '/headers/idempotency-key', detail: 'must be given once' }])
-  }
+  const isRepeated = exchange.call.repeated?.includes('idempotency-key') === true
   const longest = exchange.settings.get(keyLength)
-  if (key === '' || key.length > longest) {
+  if (isRepeated || key === '' || key.length > longest) {
     exchange.note(keyLength.item, keyLength)
-    refuseInvalid([
-      { pointer: '/headers/idempotency-key', detail: `must have 1 to ${longest} characters, or be left out` },
-    ])
+    const detail = isRepeated ? 'must be given once' : `must have 1 to ${longest} characters, or be left out`
+    refuseInvalid([{ pointer: '/headers/idempotency-key', detail }])
   }
   return key
 }

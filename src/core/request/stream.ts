@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { durationUpTo } from '../fields.ts'
-import type { Immutable, Json } from '../json.ts'
+import { durationUpTo, type ShapeOf } from '../fields.ts'
+import type { Json } from '../json.ts'
 import { json, strictObject } from '../strict-input.ts'
 import { parseDuration } from '../time/instant.ts'
 
@@ -40,7 +40,7 @@ const shape = () =>
     clock: z.enum(['real', 'virtual']).optional(),
   })
 
-export type StreamDraft = Immutable<z.output<ReturnType<typeof shape>>>
+export type StreamDraft = ShapeOf<typeof shape>
 
 /** A response that is sent in parts, as users write it. */
 export const streamDraft = () =>
@@ -81,10 +81,7 @@ export function streamOf(draft: StreamDraft): StreamBody {
   return { parts, clock: draft.clock ?? 'real', type: TYPES[form] }
 }
 
-function bytesIn(
-  form: (typeof FORMS)[number],
-  { event, data }: Immutable<z.output<ReturnType<typeof part>>>,
-): Buffer {
+function bytesIn(form: (typeof FORMS)[number], { event, data }: ShapeOf<typeof part>): Buffer {
   if ((data as unknown) instanceof Uint8Array) return Buffer.from(data as unknown as Uint8Array)
   if (form === 'lines') return Buffer.from(`${JSON.stringify(data)}\n`)
   const text = typeof data === 'string' ? data : JSON.stringify(data)

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
-import type { ShapeOf } from '../fields.ts'
 import { type AnyOperation, inputOf } from '../operation.ts'
 import { truncated } from '../words.ts'
 import type { Call } from './exchange.ts'
@@ -18,11 +17,7 @@ export const unreadParameter = () =>
 const MAX_NAMED = 100
 
 /** The query parameters that an operation does not read: the real service may read them, or they are mistyped. */
-export function unreadParameters(
-  operation: AnyOperation,
-  settings: Settings,
-  query: Call['query'],
-): ShapeOf<typeof unreadParameter>[] {
+export function unreadParameters(operation: AnyOperation, settings: Settings, query: Call['query']) {
   // The functions of a stub and of an endpoint of the user get the whole query.
   if (operation.stub !== undefined || operation.place !== undefined) return []
   const schema = inputOf(operation, settings).query

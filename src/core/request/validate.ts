@@ -50,13 +50,7 @@ function bodyOf({ contract }: AnyOperation, { value, bytes }: CallBody & { kind:
     : value
 }
 
-function read(
-  exchange: Exchange,
-  schema: z.ZodType | undefined,
-  at: string,
-  value: unknown,
-  found: Issue[],
-): unknown {
+function read(exchange: Exchange, schema: z.ZodType | undefined, at: string, value: unknown, found: Issue[]) {
   if (schema === undefined) return value
   const result = parsed(schema, value)
   if (result.success) return result.data

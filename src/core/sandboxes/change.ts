@@ -17,11 +17,7 @@ import { zodIssues } from '../zod-issues.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Makes a change from outside the API, in its own transaction. When `work` throws, nothing of it is written. */
-export function change<T>(
-  sandbox: Sandbox,
-  work: (scope: Scope) => T,
-  cause = 'control',
-): { readonly result: T; readonly commit: Commit | undefined } {
+export function change<T>(sandbox: Sandbox, work: (scope: Scope) => T, cause = 'control') {
   runDueEvents(sandbox)
   sandbox.advances.instantLimit.reset()
   const scope = sandbox.scope(cause)

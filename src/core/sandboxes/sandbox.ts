@@ -201,12 +201,11 @@ export class Sandbox {
 
   /** The whole state at this moment, as a document. */
   document(): Document {
-    const { requests } = this.log
     const facts = {
       sandbox: this.name,
       clock: this.clock.toRow(),
       limits: this.limits.windows.save(),
-      requests,
+      requests: this.log.requests,
     }
     return toDocument(this.store, this.service.collections.keys(), facts)
   }
@@ -234,11 +233,8 @@ export class Sandbox {
  * The instant on the host's clock (ISO 8601) at which a sandbox next works without a request: that of its next event while
  * its clock runs, or now when a webhook or a call is pending. Null when it only waits for requests.
  */
-export function wakesAt({
-  store,
-  scheduler,
-  clock,
-}: Pick<Sandbox, 'store' | 'scheduler' | 'clock'>): string | null {
+export function wakesAt(sandbox: Pick<Sandbox, 'store' | 'scheduler' | 'clock'>): string | null {
+  const { store, scheduler, clock } = sandbox
   const sent = [...store.rows(deliveries.name).values()] as Delivery[]
   const isSending = sent.some(({ status }) => status === 'pending' || status === 'sending')
   if (isSending || store.rows(scenarioCalls.name).size > 0) return formatInstant(clock.host())

@@ -12,8 +12,7 @@ import { eventId } from '../time/scheduler.ts'
 import { counted } from '../words.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { refOfFunction, type ScenarioCall, scenarioCalls } from './row.ts'
-import type { ScenarioCommand, ScenarioSnapshot } from './source.ts'
-import { ScriptFault } from './source.ts'
+import { type ScenarioCommand, type ScenarioSnapshot, ScriptFault } from './source.ts'
 import { armOwn, scenarioSource } from './timeline.ts'
 
 /** The maximum number of commands of one call. */
@@ -62,11 +61,7 @@ export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnaps
  * @returns the texts that are for the log
  * @throws ScriptFault when a command cannot be carried out
  */
-export function carryOut(
-  sandbox: Sandbox,
-  call: ScenarioCall,
-  commands: readonly ScenarioCommand[],
-): string[] {
+export function carryOut(sandbox: Sandbox, call: ScenarioCall, commands: readonly ScenarioCommand[]) {
   if (commands.length > MAX_COMMANDS) {
     throw new ScriptFault(
       `The function returned ${commands.length} commands; the maximum is ${MAX_COMMANDS}.`,
@@ -133,11 +128,7 @@ function runCommand(sandbox: Sandbox, scope: Scope, { scenario }: ScenarioCall, 
   }
 }
 
-function moveRecord(
-  { service }: Sandbox,
-  scope: Scope,
-  { id, move, body }: Command & { kind: 'move' },
-): void {
+function moveRecord({ service }: Sandbox, scope: Scope, { id, move, body }: Command & { kind: 'move' }) {
   const moves = service.script?.moves ?? []
   const known = moves.map(({ name }) => name)
   const control =

@@ -12,21 +12,14 @@ import { CLOCK_RANGE, END_OF_TIME } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
 import type { FailedEvent } from '../time/scheduler.ts'
 import { removeCalls } from './hooks.ts'
-import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
+import { SCENARIO, type ScenarioRow } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
 import { acceptSteps } from './step-actions.ts'
-import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
+import { acceptStubs, dropStubs, putStub } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
 /** A scenario after its check against a sandbox: the resulting settings, and the rules and stubs to write. */
-export interface ScenarioPlan {
-  readonly scenario: ScenarioDefinition
-  readonly settings: Settings
-  readonly values: JsonObject
-  readonly changed: readonly ScenarioSetting[]
-  readonly faults: readonly object[]
-  readonly stubs: readonly StubDraft[]
-}
+type ScenarioPlan = ReturnType<typeof checkScenario>
 
 /** The scenario that is active on a sandbox; undefined while none is. */
 export function activeOn({ store }: Pick<Sandbox, 'store'>): ScenarioRow | undefined {
@@ -37,14 +30,14 @@ export function activeOn({ store }: Pick<Sandbox, 'store'>): ScenarioRow | undef
  * Checks a scenario against a sandbox, under the settings that it would result in. Refuses it with all issues, by pointers
  * into the scenario. @param started virtual milliseconds; the timeline counts from it
  */
-export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, started: number): ScenarioPlan {
+export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, started: number) {
   const { service } = sandbox
   const issues = new IssueList()
   const { values, changed } = settingsWith(scenario, withoutActive(sandbox), sandbox, issues)
   // The schemas of rules depend on the settings, so these must be valid.
   refuseInvalid(issues)
   const settings = new Settings(values, sandbox.options.strict)
-  const faults = scenario.faults.flatMap((raw, index) => {
+  const faults = scenario.faults.flatMap((raw, index): object[] => {
     const checked = service.rules.check(raw, service, settings)
     if ('draft' in checked) return [checked.draft]
     issues.addAll(checked.issues, pointer('faults', index))
@@ -145,10 +138,15 @@ export function removeEffects(sandbox: Sandbox, scope: Scope, { name }: Scenario
   removeCalls(scope.tx, name)
 }
 
+/** The settings without those of the active scenario. Settings that were changed since its start keep their values. */
 function withoutActive(sandbox: Sandbox): JsonObject {
-  const chosen = sandbox.settings.overrides as JsonObject
-  const active = activeOn(sandbox)
-  return active === undefined ? chosen : settingsWithout(active, chosen)
+  const values = new Map(Object.entries(sandbox.settings.overrides as JsonObject))
+  for (const { key, value, before } of activeOn(sandbox)?.settings ?? []) {
+    if (!same(values.get(key), value)) continue
+    if (before === undefined) values.delete(key)
+    else values.set(key, before)
+  }
+  return Object.fromEntries(values)
 }
 
 // Rules that are the same keep their place and their counters; the others follow in the order of the script.
@@ -160,9 +158,7 @@ function swapRules(sandbox: Sandbox, scope: Scope, active: ScenarioRow, drafts: 
   })
   const ids = left.map(({ id }) => id)
   sandbox.service.rules.removeOf(scope, scenarioSource(active.name), ids)
-  return drafts.map(
-    (draft, index) => kept[index] ?? { id: armOwn(sandbox, scope, active.name, draft).id, draft },
-  )
+  return drafts.map((draft, n) => kept[n] ?? { id: armOwn(sandbox, scope, active.name, draft).id, draft })
 }
 
 // A copy, because rows never change and the objects of a source may. Fields without a value are left out.
@@ -182,9 +178,8 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   const { values } = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
   if (values === sandbox.settings.overrides) return
   const { service, options } = sandbox
-  const collections = Object.fromEntries(
-    [...service.collections.keys()].map((name) => [name, [...tx.rows(name)]]),
-  )
+  const names = [...service.collections.keys()]
+  const collections = Object.fromEntries(names.map((name) => [name, [...tx.rows(name)]]))
   const merged = { ...sandbox.document(), settings: values, collections }
   const checked = checkDocument(merged, service, options.strict)
   if (!('issues' in checked)) return
@@ -234,17 +229,6 @@ function settingsWith(
     ...(Object.hasOwn(chosen, key) && { before: chosen[key] as Json }),
   }))
   return { values: { ...chosen, ...values }, changed }
-}
-
-/** The settings without those of a scenario. Settings that were changed since its start keep their values. */
-function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
-  const values = new Map(Object.entries(chosen))
-  for (const { key, value, before } of settings) {
-    if (!same(values.get(key), value)) continue
-    if (before === undefined) values.delete(key)
-    else values.set(key, before)
-  }
-  return Object.fromEntries(values)
 }
 
 // `{"in_progress": "1s"}` does not contain the other phases, so these keep their values.

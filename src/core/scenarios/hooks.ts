@@ -19,11 +19,8 @@ const REST = 1_000
  * commit. The events that a hook schedules contain the length of its chain: otherwise a loop of hooks and events would never
  * end.
  */
-export function addHookCalls(
-  { tx, at, cause }: Pick<Scope, 'tx' | 'at' | 'cause'>,
-  store: Store,
-  service: Service,
-): void {
+export function addHookCalls(scope: Scope, store: Store, service: Service): void {
+  const { tx, at, cause } = scope
   const active = store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
   // Changes by the start or the stop of a scenario trigger no hooks.
   if (active === undefined || active.on.length === 0 || tx.get(SANDBOX_TABLE, SCENARIO) !== active) return
@@ -34,7 +31,7 @@ export function addHookCalls(
       ? { depth: 0, waited: 0 }
       : { depth: chain.depth + 1, waited: chain.waited }
   for (const change of tx.changes()) {
-    if (chain !== undefined && change.table === SCHEDULE) carryOn(tx, chain, { ...change, cause, at })
+    if (chain !== undefined && change.table === SCHEDULE) carryOn(scope, chain, change)
     for (const happening of hooks) {
       if (!hasHappened(happening, change)) continue
       const { before, after, table, id } = change
@@ -72,11 +69,7 @@ function chainBehind(store: Store, cause: string): HookChain | undefined {
 }
 
 // Adds the scheduled wait, not the time on the clock: on a running clock a slow machine would add time.
-function carryOn(
-  tx: Transaction,
-  { depth, waited }: HookChain,
-  { after, cause, at }: Change & { readonly cause: string; readonly at: string },
-): void {
+function carryOn({ tx, at, cause }: Scope, { depth, waited }: HookChain, { after }: Change): void {
   const event = after as ScheduledEvent | undefined
   if (event === undefined || event.caused_by !== cause) return
   const wait = Math.max(0, Date.parse(event.due_at) - Date.parse(at))

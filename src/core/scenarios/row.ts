@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyObject, duration, timestamp } from '../fields.ts'
+import { anyObject, duration, type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { json } from '../strict-input.ts'
@@ -45,10 +45,7 @@ export const scenarioRecord = () =>
   })
 
 export type ScenarioStep = z.output<ReturnType<typeof step>>
-export type ScenarioSetting = z.output<ReturnType<typeof changedSetting>>
-export type ScenarioRow = { readonly id: typeof SCENARIO } & Readonly<
-  z.output<ReturnType<typeof scenarioRecord>>
->
+export type ScenarioRow = { readonly id: typeof SCENARIO } & ShapeOf<typeof scenarioRecord>
 
 /**
  * A pending call of a scenario's function. It is written in the transaction that causes it, and removed in the transaction

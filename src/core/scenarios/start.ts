@@ -5,7 +5,6 @@ import { LATE_FIXTURES, type MergePlan, planMerge, writeMerge } from '../state/m
 import type { Fixtures } from '../state/starting-state.ts'
 import { SANDBOX_TABLE, type SandboxState } from '../state/state.ts'
 import { advance } from '../time/advance.ts'
-import { clockRow } from '../time/clock.ts'
 import { MAX_EVENTS } from '../time/event-tally.ts'
 import { formatInstant } from '../time/instant.ts'
 import { runDueEvents, runEvents } from '../time/run-events.ts'
@@ -57,11 +56,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
 }
 
 /** As {@link startScenario}, but on a starting state, which replaces the whole state of the sandbox. */
-export async function startAnew(
-  sandbox: Sandbox,
-  start: SandboxState,
-  beginning: ScenarioWithFixtures,
-): Promise<void> {
+export async function startAnew(sandbox: Sandbox, start: SandboxState, beginning: ScenarioWithFixtures) {
   sandbox.advances.refuseOther()
   const twin = new Sandbox(sandbox.options, start)
   await startScenario(twin, beginning)
@@ -87,11 +82,7 @@ function refuseTooFar({ clock, name }: ScenarioDefinition, reached: string, stop
 }
 
 // Done before the transaction, because records are generated asynchronously.
-async function plan(
-  sandbox: Sandbox,
-  { scenario, fixtures }: ScenarioWithFixtures,
-  begin: number,
-): Promise<MergePlan | undefined> {
+async function plan(sandbox: Sandbox, { scenario, fixtures }: ScenarioWithFixtures, begin: number) {
   const { settings } = checkScenario(sandbox, scenario, begin)
   if (fixtures === undefined) return undefined
   try {
@@ -110,13 +101,8 @@ function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: Merg
   const active = activeOn(sandbox)
   if (active !== undefined) removeEffects(sandbox, scope, active)
   const { rate, skip_on_poll } = scenario.clock ?? {}
-  if (rate !== undefined || skip_on_poll !== undefined) {
-    const passing = {
-      rate: rate ?? sandbox.clock.rate,
-      skip_on_poll: skip_on_poll ?? sandbox.clock.skipsOnPoll,
-    }
-    scope.tx.put(SANDBOX_TABLE, clockRow({ now: sandbox.clock.now, ...passing }, sandbox.options.host))
-  }
+  if (rate !== undefined || skip_on_poll !== undefined)
+    scope.tx.put(SANDBOX_TABLE, sandbox.clock.rowWith({ rate, skip_on_poll }))
   if (merge !== undefined) writeMerge(sandbox, scope, merge)
   activate(sandbox, scope, checked)
   sandbox.commit(scope)

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'
 import { withoutCredentials } from '../redaction.ts'
 import { streamOf } from '../request/stream.ts'
-import { filled, type ResponseDraft, type Stub, type StubDraft, servedId, servedResponses } from './stub.ts'
+import { filled, type ResponseDraft, type Responses, type Stub, servedId, servedResponses } from './stub.ts'
 
 /**
  * A stub as an operation. As for any other operation, a request needs a key and takes a place in the rate window.
@@ -45,12 +45,9 @@ function responding(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'>
   }
 }
 
-/** The response to give, or a list of them. */
-type Given = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
-
 /** The next response of a stub or of an endpoint. @param id of the count of its responses */
 export function givenReply(
-  { responses, cycle, ...one }: Given,
+  { responses, cycle, ...one }: Responses,
   id: string,
   request: Request<object, unknown>,
 ): Reply {
@@ -68,14 +65,8 @@ function reply(
   { call, params, rawBody }: Request<object, unknown>,
 ): Reply {
   const { method, path, query } = call
-  const request = {
-    method,
-    path,
-    params,
-    query,
-    headers: withoutCredentials(call.headers),
-    ...(rawBody === undefined ? {} : { body: rawBody }),
-  }
+  const sent = rawBody === undefined ? {} : { body: rawBody }
+  const request = { method, path, params, query, headers: withoutCredentials(call.headers), ...sent }
   return {
     status,
     headers: Object.entries(headers),

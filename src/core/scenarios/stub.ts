@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
-import { intBetween } from '../fields.ts'
+import { intBetween, type ShapeOf } from '../fields.ts'
 import type { IssueList } from '../issue-list.ts'
 import {
-  type Immutable,
   type Issue,
   isObject,
   isPointer,
@@ -42,7 +41,7 @@ export const responseDraft = once(() =>
   together(strictObject(responseFields()).partial({ status: true, headers: true }), bodyClash),
 )
 
-export type ResponseDraft = Immutable<z.output<ReturnType<typeof responseDraft>>>
+export type ResponseDraft = ShapeOf<typeof responseDraft>
 
 /** The responses of a path, and the requests that they are for. */
 export const variantFields = () => ({
@@ -79,7 +78,7 @@ export const stub = () =>
     ...variantFields(),
   })
 
-export type Stub = Immutable<z.output<ReturnType<typeof stub>>>
+export type Stub = ShapeOf<typeof stub>
 
 const draft = () =>
   strictObject({
@@ -93,7 +92,10 @@ const draft = () =>
   })
 
 /** A stub as users write it. */
-export type StubDraft = Immutable<z.output<ReturnType<typeof draft>>>
+export type StubDraft = ShapeOf<typeof draft>
+
+/** The response to give, or a list of them. */
+export type Responses = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
 
 export type StubRoute = Pick<StubDraft, 'method' | 'path'>
 
@@ -145,15 +147,7 @@ export function servedId(of: { readonly stub: string } | { readonly endpoint: st
 }
 
 /** The requests of a stub, without the names of parameters: two stubs for the same requests are two responses of them. */
-export function endpointOf({
-  method,
-  path,
-  match,
-}: {
-  method?: unknown
-  path?: unknown
-  match?: unknown
-}): string {
+export function endpointOf({ method, path, match }: Partial<Record<'method' | 'path' | 'match', unknown>>) {
   const place = `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}`
   return match === undefined ? place : `${place} ${JSON.stringify(match)}`
 }
@@ -259,11 +253,7 @@ function bodyClash({ body, stream }: { readonly body?: unknown; readonly stream?
 }
 
 /** What excludes another field of a stub, or of an endpoint of the user. */
-export function variantClash({
-  responses,
-  cycle,
-  ...one
-}: Partial<Pick<StubDraft, 'responses' | 'cycle'> & ResponseDraft>): Clash[] {
+export function variantClash({ responses, cycle, ...one }: Responses): Clash[] {
   if (responses === undefined)
     return [
       ...bodyClash(one),
@@ -299,6 +289,8 @@ export function contractClash(draft: StubRoute, service: Service, refusal = 'no 
 /** The key of an object in a stub's body that is replaced by a part of the request. */
 const MARK = '$request'
 
+const NOT_ALONE = `must have no field other than ${MARK}, because the part of the request replaces the whole object`
+
 /** The parts of a request that a stub can return. */
 const PARTS = ['method', 'path', 'params', 'query', 'headers', 'body']
 
@@ -308,14 +300,7 @@ export function placeholderClashes(body: Json, path: readonly PropertyKey[] = []
   if (!isObject(body)) return []
   if (!Object.hasOwn(body, MARK))
     return Object.entries(body).flatMap(([key, member]) => placeholderClashes(member, [...path, key]))
-  if (Object.keys(body).length > 1) {
-    return [
-      {
-        path,
-        message: `must have no field other than ${MARK}, because the part of the request replaces the whole object`,
-      },
-    ]
-  }
+  if (Object.keys(body).length > 1) return [{ path, message: NOT_ALONE }]
   const message = problemOf(body[MARK] ?? null)
   return message === undefined ? [] : [{ path: [...path, MARK], message }]
 }

@@ -3,7 +3,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { changeRecords } from '../state/rows.ts'
 import { SANDBOX_TABLE } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
-import { clockRow, END_OF_TIME } from '../time/clock.ts'
+import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
 import { counted } from '../words.ts'
@@ -79,10 +79,7 @@ function act(
   // Ids from a request were refused when the step was checked.
   const idOf = (ref: unknown) => (typeof ref === 'string' ? ref : undefined)
   if (state !== undefined) changeRecords(scope, sandbox.service, undefined, state, idOf)
-  if (clock !== undefined) {
-    const stopped = { now: scope.now, rate: 0, skip_on_poll: sandbox.clock.skipsOnPoll }
-    scope.tx.put(SANDBOX_TABLE, clockRow(stopped, sandbox.options.host))
-  }
+  if (clock !== undefined) scope.tx.put(SANDBOX_TABLE, sandbox.clock.rowWith({ rate: 0 }))
   if (arm !== undefined) armOwn(sandbox, scope, name, arm)
   if (clear !== undefined) sandbox.service.rules.remove(scope, clear)
 }

@@ -81,11 +81,9 @@ export function checkDocument(raw: unknown, service: Service, strict: boolean): 
     return { issues }
   }
   // New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
-  const events = lists.schedule.reduce(
-    (most, event) => Math.max(most, event?.seq ?? 0),
-    facts.counters.events,
-  )
-  const counters = { ...facts.counters, events }
+  const { counters: given } = facts
+  const events = lists.schedule.reduce((most, event) => Math.max(most, event?.seq ?? 0), given.events)
+  const counters = { ...given, events }
   const document = {
     ...facts,
     ...(scenario && { scenario }),
@@ -121,10 +119,7 @@ function acceptCollections(
   )
 }
 
-function joined(
-  collections: AcceptedRecords,
-  moved: Readonly<Record<string, readonly Row[]>>,
-): AcceptedRecords {
+function joined(collections: AcceptedRecords, moved: Readonly<Record<string, readonly Row[]>>) {
   const joinedRows = Object.entries(moved).map(([name, rows]) => {
     const present = new Set(collections[name]?.map((row) => row?.id))
     return [name, [...(collections[name] ?? []), ...rows.filter(({ id }) => !present.has(id))]] as const
@@ -163,10 +158,9 @@ type CheckedLists = { readonly [Key in keyof Listed]: (z.output<Listed[Key]> | u
 
 /** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
 function acceptLists(raw: JsonObject, service: Service, issues: IssueList): CheckedLists {
-  const lists = Object.entries(listedRecords()).map(([key, schema]) => [
-    key,
-    acceptRows<Row>(schema, listAt(raw, key), pointer(key), issues),
-  ])
+  const lists = Object.entries(listedRecords()).map(([key, schema]) => {
+    return [key, acceptRows<Row>(schema, listAt(raw, key), pointer(key), issues)]
+  })
   const accepted: CheckedLists = Object.fromEntries(lists)
   issues.addAll(checkSchedule(accepted.schedule, service))
   return accepted

@@ -124,10 +124,7 @@ export function isAccepted<T extends Row>(row: T | undefined): row is T {
 export type AcceptedRecords = Readonly<Record<string, readonly (Row | undefined)[]>>
 
 /** The records that break a rule between the records of a sandbox, each with its issues. */
-export function* brokenRecords(
-  { collections }: Pick<Service, 'collections'>,
-  tx: Transaction,
-): Iterable<{ readonly table: string; readonly row: Row; readonly issues: readonly Issue[] }> {
+export function* brokenRecords({ collections }: Pick<Service, 'collections'>, tx: Transaction) {
   for (const { name, check } of collections.values()) {
     if (check === undefined) continue
     for (const row of tx.rows(name)) {

@@ -5,9 +5,8 @@ import type { Scope } from '../operation.ts'
 import { hash, objectId } from '../random.ts'
 import { change } from '../sandboxes/change.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { acceptStubs, type StubDraft, writeStubs } from '../scenarios/stub.ts'
+import { acceptStubs, writeStubs } from '../scenarios/stub.ts'
 import { armRecord } from '../service.ts'
-import type { Row } from './commit.ts'
 import { countPast } from './counters.ts'
 import { acceptOwn } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
@@ -23,18 +22,10 @@ interface Joined {
   readonly given: ReadonlySet<unknown>
   /** Ids of the sandbox's records. They are checked with the others, but not written. */
   readonly present: ReadonlySet<string>
-  /** The number of the document's records. */
-  readonly count: number
 }
 
 /** The records of a fixtures document and those of a sandbox, checked together and ready to be written. */
-export interface MergePlan {
-  readonly joined: ReadonlyMap<string, Joined>
-  readonly store: Store
-  readonly stubs: readonly StubDraft[]
-  /** Records of collections of the user. */
-  readonly own: Readonly<Record<string, readonly (Row | undefined)[]>>
-}
+export type MergePlan = Awaited<ReturnType<typeof planMerge>>
 
 /** The time and the settings of a merge. Default: those of the sandbox. */
 interface MergeOptions {
@@ -49,10 +40,7 @@ interface MergeOptions {
  * @returns how many records were written, by collection, and stubs under that name
  * @throws Refusal with every issue, by pointer into the document
  */
-export async function mergeFixtures(
-  sandbox: Sandbox,
-  fixtures: Fixtures,
-): Promise<Readonly<Record<string, number>>> {
+export async function mergeFixtures(sandbox: Sandbox, fixtures: Fixtures) {
   const { now } = sandbox.clock
   const plan = await planMerge(sandbox, fixtures)
   if (now < sandbox.clock.now) sandbox.recording.cannotRepeat(LATE_FIXTURES)
@@ -64,17 +52,15 @@ export const LATE_FIXTURES =
   'Requests were served while fixtures were built: the instants of these records can differ.'
 
 /** Builds and checks the records that a merge will write; nothing is written yet. */
-export async function planMerge(
-  sandbox: Sandbox,
-  fixtures: Fixtures,
-  under: MergeOptions = {},
-): Promise<MergePlan> {
+export async function planMerge(sandbox: Sandbox, fixtures: Fixtures, under: MergeOptions = {}) {
   const issues = checkNames(fixtures, sandbox.service)
   const stubs = acceptStubs(fixtures.stubs ?? [], sandbox.service, issues)
   const { own, moved } = acceptOwn(fixtures.own, sandbox.service, sandbox.settings, issues)
   refuseInvalid(issues)
   const joined = join(sandbox, fixtures)
-  return { joined, store: await build(sandbox, fixtures, joined, under), stubs, own: { ...own, ...moved } }
+  const store = await build(sandbox, fixtures, joined, under)
+  /** `own`: records of collections of the user. */
+  return { joined, store, stubs, own: { ...own, ...moved } }
 }
 
 /** Writes a merge in the transaction of the scope. Refuses with `conflict` when it is no longer valid in the sandbox. */
@@ -118,12 +104,11 @@ function join({ service, store }: Sandbox, { collections }: Fixtures): ReadonlyM
   const joined = new Map<string, Joined>()
   for (const name of new Set([...documents.keys(), ...service.collections.keys()])) {
     const raw = documents.get(name) ?? []
-    const own = Array.isArray(raw) ? unmaskedRows(name, raw, (id) => store.get(name, id)) : raw
-    const given = new Set(Array.isArray(own) ? own.map((row) => (isObject(row) ? row.id : undefined)) : [])
+    const own = Array.isArray(raw) ? unmaskedRows(name, raw, (id) => store.get(name, id)) : []
+    const given = new Set(own.map((row) => (isObject(row) ? row.id : undefined)))
     const present = [...store.rows(name).values()].filter(({ id }) => !given.has(id))
-    const rows: unknown = Array.isArray(own) ? [...own, ...present] : own
-    const count = Array.isArray(own) ? own.length : 0
-    joined.set(name, { rows, given, present: new Set(present.map(({ id }) => id)), count })
+    const rows: unknown = Array.isArray(raw) ? [...own, ...present] : raw
+    joined.set(name, { rows, given, present: new Set(present.map(({ id }) => id)) })
   }
   return joined
 }
@@ -174,9 +159,10 @@ function refuseGenerator(error: unknown): never {
 function explained(issue: Issue, joined: ReadonlyMap<string, Joined>): Issue {
   const [, name = '', index = '', rest = ''] =
     /^\/collections\/([^/]+)\/(\d+)(.*)$/s.exec(issue.pointer) ?? []
-  const found = joined.get(name)
-  if (found === undefined || Number(index) < found.count || !Array.isArray(found.rows)) return issue
-  const { id } = found.rows[Number(index)] as { readonly id: string }
+  const { rows, present } = joined.get(name) ?? {}
+  if (!Array.isArray(rows) || present === undefined || Number(index) < rows.length - present.size)
+    return issue
+  const { id } = rows[Number(index)] as { readonly id: string }
   return {
     pointer: pointer('collections', name),
     detail: `The record "${id}" of the sandbox would become invalid: ${rest || '/'} ${issue.detail}`,

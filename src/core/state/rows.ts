@@ -12,7 +12,7 @@ import { acceptRecord, brokenRecords } from './intake.ts'
 
 /** The request that causes an insert. Parameters of this type are undefined when a scenario inserts the records. */
 // biome-ignore lint/suspicious/noExplicitAny: input and target do not matter here.
-export type RequestContext = Pick<Request<any, any>, 'caller' | 'call'>
+type RequestContext = Pick<Request<any, any>, 'caller' | 'call'>
 
 /** The maximum number of records that one change may insert. */
 const MAX_ROWS = 1_000

@@ -102,21 +102,17 @@ export async function buildStartingState(fixtures: Fixtures, start: Start, servi
   const wanted = ready === undefined && Object.values(fixtures.generate).some((count) => Number(count) > 0)
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
   const faker = wanted ? await loaded(loadFaker(start.seed)) : undefined
-  const all = <T extends Row>({ name }: Collection<T>) =>
-    store.derived(
-      `all ${name}`,
-      [name],
-      () => [...store.rows(name).values()] as readonly Row[] as readonly T[],
-    )
+  const all = <T extends Row>({ name }: Collection<T>) => {
+    const read = () => [...store.rows(name).values()] as readonly Row[] as readonly T[]
+    return store.derived(`all ${name}`, [name], read)
+  }
   for (const [name, collection] of service.collections) {
     const rows = given.get(name) ?? []
     store.load(name, rows)
     const count = Number(fixtures.generate[name] ?? 0)
     if (faker === undefined || count === 0 || issues.length > 0) continue
-    store.load(name, [
-      ...rows,
-      ...(await generate(collection, count, { faker, start, all, given: ids, counters, settings }, issues)),
-    ])
+    const context = { faker, start, all, given: ids, counters, settings }
+    store.load(name, [...rows, ...(await generate(collection, count, context, issues))])
   }
   if (issues.length === 0 && checked === undefined) issues.addAll(checkSandboxOptions(store, service))
   if (issues.length > 0) return { issues }
@@ -222,12 +218,7 @@ interface GeneratorContext {
   readonly settings: Settings
 }
 
-async function generate(
-  collection: AnyCollection,
-  count: number,
-  shop: GeneratorContext,
-  issues: IssueList,
-): Promise<Row[]> {
+async function generate(collection: AnyCollection, count: number, shop: GeneratorContext, issues: IssueList) {
   const rows: Row[] = []
   const turn = new Turn()
   for (let n = 0; n < count; n++) {

@@ -122,23 +122,14 @@ const CORE_TABLES = {
   places: places.name,
 } as const
 
-/** Tables that requests and the clock write by themselves. */
-const BY_ITSELF: ReadonlySet<string> = new Set([
-  SCHEDULE,
-  FAILED_EVENTS,
-  IDEMPOTENCY,
-  FAULT_COUNTERS,
-  scenarioCalls.name,
-  servedResponses.name,
-  places.name,
-])
-
 /**
  * Whether a change is about records, settings, fault rules, stubs or the scenario: an older edit of the state would undo it.
  * The clock, counters and the schedule are not content, so a client that polls does not make an edit outdated.
  */
 function isContent({ table, id }: Pick<Change, 'table' | 'id'>): boolean {
-  return table === SANDBOX_TABLE ? id !== CLOCK && id !== COUNTERS : !BY_ITSELF.has(table)
+  if (table === SANDBOX_TABLE) return id !== CLOCK && id !== COUNTERS
+  // Requests and the clock write the other tables of core by themselves.
+  return !table.startsWith('$') || table === FAULTS || table === stubs.name
 }
 
 /** The revision of the last commit that changed content, see {@link isContent}. An edit of an older state is outdated. */

@@ -35,13 +35,10 @@ export function collectionOf(
 export function writeRecord(
   sandbox: Sandbox,
   scope: Scope,
-  {
-    collection,
-    id,
-    record,
-  }: { readonly collection: AnyCollection; readonly id: string; readonly record: unknown },
-  explain: (issue: Issue) => Issue = (issue) => issue,
+  written: { readonly collection: AnyCollection; readonly id: string; readonly record: unknown },
+  explain = (issue: Issue) => issue,
 ): Row {
+  const { collection, id, record } = written
   const issues = new IssueList()
   const [whole] = unmaskedRows(collection.name, [record], (known) => scope.tx.get(collection.name, known))
   const row = acceptRecord(collection, whole, scope.settings, '', issues)

@@ -41,11 +41,7 @@ export interface AdvanceLimits {
  * resolves. The result includes events that run for other requests during the advance. An advance that begins during another
  * waits for its end; it is refused with `conflict` while a webhook is in flight.
  */
-export async function advance(
-  sandbox: Sandbox,
-  target: AdvanceTarget,
-  limits: AdvanceLimits = {},
-): Promise<AdvanceResult> {
+export async function advance(sandbox: Sandbox, target: AdvanceTarget, limits: AdvanceLimits = {}) {
   while (sandbox.advances.running === 'advance') await waitForOther(sandbox, limits.signal)
   const end = sandbox.advances.begin('advance')
   const passage = new Advance(sandbox, limits)
@@ -102,11 +98,11 @@ function refuseAborted({ clock }: Sandbox): never {
 const BETWEEN_TURNS =
   'Requests were served during a long advance, between its events: a replay serves them before or after it.'
 
+const NO_LIMITS = { maxEvents: Number.POSITIVE_INFINITY, maxTo: Number.POSITIVE_INFINITY }
+
 class Advance {
   readonly #sandbox: Sandbox
-  readonly #maxEvents: number
-  readonly #maxTo: number
-  readonly #signal: AbortSignal | undefined
+  readonly #limits: AdvanceLimits & typeof NO_LIMITS
   readonly #replacements: number
   readonly #turn: Turn
   readonly #tally = new EventTally()
@@ -116,14 +112,9 @@ class Advance {
   #isStopped = false
   #stopListening = (): void => {}
 
-  constructor(
-    sandbox: Sandbox,
-    { maxEvents = Number.POSITIVE_INFINITY, maxTo = Number.POSITIVE_INFINITY, signal }: AdvanceLimits,
-  ) {
+  constructor(sandbox: Sandbox, limits: AdvanceLimits) {
     this.#sandbox = sandbox
-    this.#maxEvents = maxEvents
-    this.#maxTo = maxTo
-    this.#signal = signal
+    this.#limits = { ...NO_LIMITS, ...limits }
     this.#replacements = sandbox.listeners.replacements
     this.#turn = new Turn(() => sandbox.clock.elapsed)
   }
@@ -214,7 +205,7 @@ class Advance {
       this.#isStopped = sandbox.clock.now >= limit
       if (this.#isStopped) return
       const next = nextEventOf(sandbox, ref)
-      const instant = Math.min(reached ?? Number.POSITIVE_INFINITY, dueOf(next?.due_at), this.#maxTo)
+      const instant = Math.min(reached ?? Number.POSITIVE_INFINITY, dueOf(next?.due_at), this.#limits.maxTo)
       if (instant > END_OF_TIME)
         refuse('conflict', {
           detail: `The target cannot be reached by time alone: no event is scheduled for ${ref}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
@@ -223,14 +214,14 @@ class Advance {
       await this.to(instant)
       if (this.#isStopped) return
       // Only now: at its start the clock may be there already, and events due then belong to this advance.
-      if (instant === this.#maxTo) limit = instant
+      if (instant === this.#limits.maxTo) limit = instant
     }
   }
 
   #run(instant: number, pause: () => boolean): boolean {
     const { ran, reached } = runEvents(this.#sandbox, instant, () => {
       this.#ran += 1
-      return this.#turn.isOver || this.#ran >= this.#maxEvents || pause()
+      return this.#turn.isOver || this.#ran >= this.#limits.maxEvents || pause()
     })
     if (!reached && ran === 0) throw this.#sandbox.advances.instantLimit.refusal()
     return reached
@@ -238,7 +229,7 @@ class Advance {
 
   // Stopped only if more events are due: the last event that may run can also be the last one due.
   #isFull(instant: number): boolean {
-    if (this.#ran < this.#maxEvents) return false
+    if (this.#ran < this.#limits.maxEvents) return false
     this.#isStopped = dueOf(this.#sandbox.scheduler.peek()?.due_at) <= instant
     return this.#isStopped
   }
@@ -257,7 +248,7 @@ class Advance {
   // From `begin` to its target, an advance waits for webhooks only here.
   async #deliver(): Promise<void> {
     const { deliveries } = this.#sandbox
-    if (!deliveries.isIdle) await orAborted(deliveries.whenIdle(), this.#signal)
+    if (!deliveries.isIdle) await orAborted(deliveries.whenIdle(), this.#limits.signal)
     if (this.#turn.isOver) await this.#giveBack()
     else this.#refuseToGoOn()
   }
@@ -273,7 +264,7 @@ class Advance {
   #refuseToGoOn(): void {
     const { closedReason } = this.#sandbox.listeners
     if (closedReason !== undefined) throw closedReason
-    if (this.#signal?.aborted) refuseAborted(this.#sandbox)
+    if (this.#limits.signal?.aborted) refuseAborted(this.#sandbox)
     if (this.#sandbox.listeners.replacements === this.#replacements) return
     refuse('conflict', {
       detail: 'The sandbox was reset, restored or replaced during the advance.',

@@ -68,6 +68,12 @@ export const clockFields = () =>
 
 export type ClockRow = { readonly id: 'clock' } & Readonly<z.output<ReturnType<typeof clockFields>>>
 
+/** Changes of how time passes. */
+export interface ClockChanges {
+  readonly rate?: number | undefined
+  readonly skip_on_poll?: boolean | undefined
+}
+
 /** A virtual instant and the real instant it belongs to: `elapsed` for this process, `wall` for the next one. */
 interface Anchor {
   readonly virtual: number
@@ -136,9 +142,8 @@ export class Clock {
 
   /** Goes to the record's instant even if that is in the past. Only for a sandbox that is reset or restored. */
   restart(row: ClockRow): void {
-    this.#skipsOnPoll = row.skip_on_poll
-    this.#anchor = this.#anchorOf(row)
     this.#now = Date.parse(row.now)
+    this.follow(row)
   }
 
   /** Real milliseconds until a virtual instant; undefined while the clock is stopped. */
@@ -161,13 +166,17 @@ export class Clock {
     return jump
   }
 
+  /** The record of a clock that goes on from here with another rate, or with other polls. */
+  rowWith({ rate = this.rate, skip_on_poll = this.#skipsOnPoll }: ClockChanges): ClockRow {
+    return clockRow({ now: this.#now, rate, skip_on_poll }, this.host)
+  }
+
   /** The clock as a record for the next process: `wall` is the host instant at which the clock should have been at `now`. */
   toRow(): ClockRow {
-    const skip_on_poll = this.#skipsOnPoll
     const { virtual, rate, wall } = this.#anchor
-    if (rate === 0) return clockRow({ now: this.#now, rate, skip_on_poll }, this.host)
+    if (rate === 0) return this.rowWith({})
     const instant = Math.min(this.host(), wall + (this.#now - virtual) / rate)
-    return clockRow({ now: this.#now, rate, skip_on_poll }, () => instant)
+    return clockRow({ now: this.#now, rate, skip_on_poll: this.#skipsOnPoll }, () => instant)
   }
 
   // Between two processes only the host's clock measures the time, and it may have been set back.

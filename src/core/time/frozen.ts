@@ -8,10 +8,7 @@ import { SCHEDULE, type ScheduledEvent } from './scheduler.ts'
  * advance it. Also null when no record that can be polled has pending work: no client waits for a deadline alone.
  * @param ref only about this record, `collection/id`
  */
-export function frozenNote(
-  { clock, store, service }: Pick<Sandbox, 'clock' | 'store' | 'service'>,
-  ref?: string,
-): string | null {
+export function frozenNote({ clock, store, service }: Sandbox, ref?: string): string | null {
   if (clock.rate !== 0 || clock.skipsOnPoll) return null
   const polled = new Set(
     [...service.operations.values()].map(({ poll }) => poll && collectionOf(poll.ref({}))),

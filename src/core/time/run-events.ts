@@ -1,11 +1,11 @@
-import { Refusal, refuse } from '../errors.ts'
+import { isStorageFailure, refuse } from '../errors.ts'
 import { idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { ScriptFault } from '../scenarios/source.ts'
 import { runStep, STEP } from '../scenarios/timeline.ts'
 import { type Commit, type Row, transitionOf } from '../state/commit.ts'
 import { FAILED_EVENTS, SANDBOX_TABLE } from '../state/state.ts'
-import { clockRow } from './clock.ts'
+import type { ClockChanges } from './clock.ts'
 import { formatDuration, formatInstant } from './instant.ts'
 import {
   type AdvanceResult,
@@ -17,28 +17,20 @@ import {
 } from './scheduler.ts'
 import { Turn } from './turn.ts'
 
-/** The events that ran, and whether the clock has reached its target. */
-export interface RunResult extends Pick<AdvanceResult, 'events' | 'failed'> {
-  /** False: due events are left, and the clock is at the last one that ran. */
-  readonly reached: boolean
-  /** Number of events that ran. 0 without `reached`: no more may run at this instant. */
-  readonly ran: number
-}
-
 /**
  * Runs the events that are due up to an instant, in the order (due, seq). The clock moves to the instant of each event before
  * its handler runs, so that no handler ever sees the target. Then the clock moves to the target. Stops after
  * {@link AT_ONCE} events.
  * @param pause called after each event: `true` stops the run; the clock does not move on, and the remaining events stay due
+ * @returns the events that ran, and their number. Not `reached`: due events are left, and the clock is at the last one that ran;
+ * if none ran, no more may run at this instant
  */
-export function runEvents(sandbox: Sandbox, target: number, pause = () => false): RunResult {
+export function runEvents(sandbox: Sandbox, target: number, pause = () => false) {
   const { clock } = sandbox
   const { instantLimit } = sandbox.advances
   const events: RanEvent[] = []
   const failed: RanEvent[] = []
-  const result = (reached: boolean): RunResult => {
-    return { events, failed, reached, ran: events.length + failed.length }
-  }
+  const result = (reached: boolean) => ({ events, failed, reached, ran: events.length + failed.length })
   for (;;) {
     const event = sandbox.scheduler.peek()
     if (event === undefined || Date.parse(event.due_at) > target) break
@@ -63,7 +55,7 @@ const AT_ONCE = 500
  * Runs the events that are due now, before a request. When more than {@link AT_ONCE} are due, it leaves the others for later
  * and is served at the time reached. While an advance or a backlog runs, it does not move the clock.
  */
-export function runDueEvents(sandbox: Sandbox): RunResult {
+export function runDueEvents(sandbox: Sandbox) {
   followHost(sandbox)
   const { clock } = sandbox
   const { running } = sandbox.advances
@@ -90,13 +82,8 @@ export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'
 }
 
 /** Changes how time passes from now on, and makes the current instant of the clock durable. */
-export function setClock(
-  { clock, store }: Sandbox,
-  changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {},
-): void {
-  const { rate = clock.rate, skip_on_poll = clock.skipsOnPoll } = changes
-  const row = clockRow({ now: clock.now, rate, skip_on_poll }, clock.host)
-  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, row))
+export function setClock({ clock, store }: Sandbox, changes: ClockChanges = {}): void {
+  store.transaction(formatInstant(clock.now), (tx) => tx.put(SANDBOX_TABLE, clock.rowWith(changes)))
 }
 
 /** Virtual milliseconds that the clock is late, because due events have not run yet. */
@@ -135,7 +122,7 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
     return happened(sandbox, event, handle(sandbox, event))
   } catch (error) {
     // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.
-    if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
+    if (isStorageFailure(error)) throw error
     const { closedReason } = sandbox.listeners
     if (closedReason !== undefined) throw closedReason
     return markFailed(sandbox, event, error)

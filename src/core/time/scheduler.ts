@@ -78,10 +78,7 @@ export const failedEvent = () =>
 export type FailedEvent = z.output<ReturnType<typeof failedEvent>>
 
 /** An event that a handler schedules. `due`: virtual milliseconds since the Unix epoch. */
-export type NewEvent = Omit<
-  ScheduledEvent,
-  'id' | 'seq' | 'due_at' | 'caused_by' | 'traceparent' | 'hooks'
-> & {
+export interface NewEvent extends Pick<ScheduledEvent, 'kind' | 'ref' | 'urgency' | 'description'> {
   readonly due: number
 }
 

@@ -217,25 +217,19 @@ export function endAttempt(
   return put(scope, { ...delivery, attempts, ...after(scope, delivery, isGone ? 'refused' : outcome, least) })
 }
 
-function after(
-  scope: Scope,
-  { status, retries, faults }: Delivery,
-  outcome: AttemptOutcome,
-  least: number,
-): Partial<Delivery> {
+function after(scope: Scope, { status, retries, faults }: Delivery, outcome: AttemptOutcome, least: number) {
   if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
   // A refused target is not tried again: a later attempt would be refused, too.
   const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
   const delay = outcome === 'refused' ? undefined : schedule[retries]
   const due = delay === undefined ? undefined : scope.now + Math.max(least, parseDuration(delay) ?? 0)
   if (due === undefined || due > END_OF_TIME) return { status: deliveryLifecycle.move(status, 'fail') }
-  return due === scope.now
-    ? { status: deliveryLifecycle.move(status, 'repeat'), retries: retries + 1 }
-    : {
-        status: deliveryLifecycle.move(status, 'wait'),
-        retries: retries + 1,
-        retry_at: formatInstant(due),
-      }
+  const isNow = due === scope.now
+  return {
+    status: deliveryLifecycle.move(status, isNow ? 'repeat' : 'wait'),
+    retries: retries + 1,
+    retry_at: isNow ? null : formatInstant(due),
+  }
 }
 
 /** Gives up an attempt that may or may not have arrived; the delivery is sent again. */

@@ -42,19 +42,8 @@ export function webhookRequest(delivery: Delivery, signing: Signing): WebhookReq
   return { url: delivery.url, headers, body }
 }
 
-/** How a scheme signs. */
-interface Signer {
-  readonly keys: readonly string[]
-  readonly header: string
-  readonly idHeader: string | undefined
-  readonly timestampHeader: string | undefined
-  /** Milliseconds. */
-  readonly tolerance: number
-  signed(message: Signed): Uint8Array
-  signatureOf(signed: Uint8Array, key: string): string
-}
-
-function signerOf({ settings, secrets }: Signing): Signer {
+/** How a scheme signs. `tolerance`: in milliseconds. */
+function signerOf({ settings, secrets }: Signing) {
   const general = settings.get(signature)
   const { header = DEFAULT_SIGNATURE_HEADER, prefix = '', timestamp_header, tolerance } = general ?? {}
   const keys = secrets.length > 0 ? secrets : general === null ? [] : [general.secret]
@@ -62,14 +51,14 @@ function signerOf({ settings, secrets }: Signing): Signer {
   if (settings.get(scheme) === 'emulator')
     return {
       ...{ ...age, header, keys: keys.slice(0, 1), idHeader: undefined, timestampHeader: timestamp_header },
-      signed: ({ timestamp, body }) => (timestamp === undefined ? body : joined(timestamp, body)),
-      signatureOf: (content, key) => prefix + sign(content, key),
+      signed: ({ timestamp, body }: Signed) => (timestamp === undefined ? body : joined(timestamp, body)),
+      signatureOf: (content: Uint8Array, key: string) => prefix + sign(content, key),
     }
   return {
     ...{ ...age, header: 'webhook-signature', keys },
     ...{ idHeader: 'webhook-id', timestampHeader: 'webhook-timestamp' },
-    signed: ({ id, timestamp = '', body }) => joined(id, timestamp, body),
-    signatureOf: (content, key) =>
+    signed: ({ id, timestamp = '', body }: Signed) => joined(id, timestamp, body),
+    signatureOf: (content: Uint8Array, key: string) =>
       `v1,${createHmac('sha256', Buffer.from(key.replace(/^whsec_/, ''), 'base64'))
         .update(content)
         .digest('base64')}`,

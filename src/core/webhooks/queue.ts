@@ -96,8 +96,8 @@ export class DueDeliveries {
     for (const { table, id, before, after } of changes) {
       if (table !== deliveries.name) continue
       const delivery = after as Delivery | undefined
-      if (delivery === undefined) this.#forget(id)
-      else this.#note(delivery)
+      if (delivery !== undefined) this.#note(delivery)
+      else for (const ids of [this.#pending, this.#held]) ids.delete(id)
       if (before === undefined && delivery?.status === 'dropped') this.#dropped.push(delivery)
     }
   }
@@ -123,11 +123,6 @@ export class DueDeliveries {
   /** The deliveries that faults have dropped since the last call. */
   takeDropped(): Delivery[] {
     return this.#dropped.splice(0)
-  }
-
-  #forget(id: string): void {
-    this.#pending.delete(id)
-    this.#held.delete(id)
   }
 
   #note(delivery: Delivery): void {

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
-import { type Immutable, isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import { TRACEPARENT } from '../log/traceparent.ts'
-
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { type Clash, json, nameAmong, together } from '../strict-input.ts'
@@ -174,7 +173,7 @@ const receivedRecord = () =>
     problem: z.string().nullable(),
   })
 
-export type InboxReceipt = Immutable<z.output<ReturnType<typeof receivedRecord>>>
+export type InboxReceipt = ShapeOf<typeof receivedRecord>
 
 /** One request to a receiver. */
 const attemptRecord = () =>

@@ -34,11 +34,11 @@ export const signedTime = choice({
 
 /** The problem of secrets in the settings under Standard Webhooks. */
 function secretsClash(
-  secrets: readonly (string | undefined)[],
+  given: readonly { readonly secret?: string | undefined }[],
   settingOf: (key: string) => unknown,
 ): string | undefined {
   if (settingOf(scheme.key) !== 'standard') return undefined
-  const isWrong = secrets.some((each) => each !== undefined && !isStandardSecret(each))
+  const isWrong = given.some(({ secret }) => secret !== undefined && !isStandardSecret(secret))
   return isWrong ? `has a secret that ${STANDARD_SECRET}` : undefined
 }
 
@@ -50,11 +50,7 @@ export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
   // Unchecked: `knownSubscriptions` has checked the value before it is read. Readers do not have the types of webhooks.
   schema: () => z.array(z.custom<FixedSubscription>()),
   default: [],
-  clash: (all, settingOf) =>
-    secretsClash(
-      all.map(({ secret }) => secret),
-      settingOf,
-    ),
+  clash: secretsClash,
 })
 
 const RESERVED =
@@ -106,7 +102,7 @@ export const signature = setting<Signature | null>({
     'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal. With "timestamp_header", that header contains Unix seconds, "SECONDS.BODY" is signed, and the inbox reports a webhook as too old beyond "tolerance" (default 5m).',
   schema: () => signatureFields().nullable(),
   default: null,
-  clash: (value, settingOf) => secretsClash([value?.secret], settingOf),
+  clash: (value, settingOf) => secretsClash(value === null ? [] : [value], settingOf),
 })
 
 export const retrySchedule = setting<readonly string[]>({
