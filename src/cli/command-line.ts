@@ -35,9 +35,8 @@ const DEFAULT_COMMAND = 'start'
 
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
-  'start exec certify hunt replay init mcp validate import doctor openapi schema': async () =>
+  'start exec certify hunt replay init mcp validate import doctor openapi schema drift': async () =>
     (await import('./local-commands.ts')).localCommands,
-  drift: async () => (await import('./drift-commands.ts')).driftCommands,
   'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,

@@ -3,6 +3,8 @@ import { command } from '../terminal/command.ts'
 import { PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
 import {
   CERTIFY_OPTIONS,
+  DRIFT_OPTIONS,
+  DRIFT_RECORD_OPTIONS,
   HUNT_OPTIONS,
   IMPORT_OPTIONS,
   MCP_OPTIONS,
@@ -112,5 +114,21 @@ export const localCommands = [
     args: { '[name]': 'such as fixtures' },
     options: PRINT_OPTIONS,
     run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
+  }),
+  command({
+    name: 'drift',
+    description:
+      'Repeat recordings of traffic with the real service, and say whose fault each difference is: exit code 1 for a difference, 3 if less than half of the exchanges could be compared',
+    args: { '<paths...>': 'HAR files, or directories of them' },
+    options: DRIFT_OPTIONS,
+    run: async (invocation) => (await import('../tools/drift/command.ts')).drift(invocation),
+  }),
+  command({
+    name: 'drift record',
+    description:
+      'Run the command after -- with a proxy to the real service (WORKSPACE_BASE_URL), which records its requests and puts in the key, and end with the exit code of the command',
+    ...otherCommand('drift record', 'node read.mjs'),
+    options: DRIFT_RECORD_OPTIONS,
+    run: async (invocation) => (await import('../tools/drift/record.ts')).recordDrift(invocation),
   }),
 ]

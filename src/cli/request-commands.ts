@@ -17,21 +17,11 @@ type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
-/** The columns that a table of requests can have. */
+/** The columns of the table of requests by default, and those that it can have. */
+const USUAL_COLUMNS = ['id', 'at', 'status', 'request', 'operation', 'error']
 const COLUMNS = [
-  ...[
-    'id',
-    'at',
-    'status',
-    'request',
-    'operation',
-    'error',
-    'method',
-    'path',
-    'key',
-    'idempotency_key',
-    'trace',
-  ],
+  ...USUAL_COLUMNS,
+  ...['method', 'path', 'key', 'idempotency_key', 'trace'],
   ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
 ]
 const columnList = kind(
@@ -57,12 +47,17 @@ const LIST_OPTIONS = {
   full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
   follow,
   stable,
-  columns: option(columnList, COLUMNS.slice(0, 6), {
+  columns: option(columnList, USUAL_COLUMNS, {
     description: `columns of the table: ${COLUMNS.join(', ')}`,
   }),
 }
-const MATCH = {
-  '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
+/** What the commands have in common that check requests. */
+const CHECK = {
+  args: {
+    '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
+  },
+  lines: checkLines,
+  code: ({ passed }: Check) => (passed ? OK : FAILED),
 }
 
 export const requestCommands = [
@@ -91,37 +86,29 @@ export const requestCommands = [
     exports: ({ log }, _, { har }) => [har, counted(log.entries.length, 'request')],
   }),
   call('requests verify', 'POST /requests/verify', {
+    ...CHECK,
     description: 'Check that requests have come: exit code 1 when they have not',
-    args: MATCH,
     options: { exactly: optional(kinds.number, 'at least 1', 'how many requests must have come') },
     body: async ({ match }, { exactly }) => ({
       match: await matchOf(match),
       count: exactly === undefined ? undefined : { exactly },
     }),
-    lines: checkLines,
-    code: checkCode,
   }),
   call('requests wait', 'POST /requests/wait', {
+    ...CHECK,
     description: 'Wait until requests have come: exit code 1 when the time is up',
-    args: MATCH,
     options: { count: option(kinds.count, 1, { description: 'how many requests to wait for' }), timeout },
     body: async ({ match }, { count, timeout }) => ({
       match: await matchOf(match),
       count,
       timeout_ms: timeout,
     }),
-    lines: checkLines,
-    code: checkCode,
   }),
 ]
 
 // The emulator checks the match.
 async function matchOf(text = ''): Promise<Json> {
   return (await readSource('match', text)).value
-}
-
-function checkCode({ passed }: Check): number {
-  return passed ? OK : FAILED
 }
 
 function checkLines({ passed, actual, expected, nearest = [], description }: Check): string[] {
@@ -173,17 +160,8 @@ function fullLines(entry: Entry): Line[] {
   ]
 }
 
-function queryOf({
-  operation,
-  method,
-  path,
-  status,
-  since,
-  idempotencyKey,
-  trace,
-  limit,
-  stable,
-}: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'stable'>>) {
+function queryOf(options: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'stable'>>) {
+  const { operation, method, path, status, since, idempotencyKey, trace, limit, stable } = options
   const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
 }
