@@ -54,10 +54,6 @@ export async function printEnvironment(
       `No ${options.key} key of the sandbox is in the fixtures "${options.fixtures}". It stores only digests: name the fixtures that it was started with, as in --fixtures fixtures/workspace.json.`,
     )
   const variables = environmentOf({ baseUrl, url, keys, api, controlToken: options.controlToken })
-  const line = LINES[options.shell]
-  return show(
-    invocation,
-    variables,
-    Object.entries(variables).map(([name, value]) => line(name, value)),
-  )
+  const lines = Object.entries(variables).map(([name, value]) => LINES[options.shell](name, value))
+  return show(invocation, variables, lines)
 }

@@ -34,17 +34,15 @@ export async function start(invocation: Invocation<typeof START_OPTIONS>): Promi
   }, isNpmScript(env))
   const emulator = await starting
   printRequests(emulator, invocation, isFollowed(options, terminal))
-  if (token !== undefined) terminal.err(tokenWarning(options.host, token))
+  if (token !== undefined) {
+    terminal.err(
+      `Warning: on ${options.host}, other machines can reach this emulator. Its control interface requires a token, created for this run: ${token}`,
+    )
+    terminal.err('Set your own token with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.')
+  }
   await announce(emulator, options, token, { terminal, logger })
   await stopped
   return OK
-}
-
-function tokenWarning(host: string, token: string): string {
-  return [
-    `Warning: on ${host}, other machines can reach this emulator. Its control interface requires a token, created for this run: ${token}`,
-    'Set your own token with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
-  ].join('\n')
 }
 
 async function announce(

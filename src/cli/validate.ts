@@ -36,8 +36,8 @@ type ValidateInvocation = Invocation<typeof VALIDATE_OPTIONS>
 /** A file and all its issues. */
 interface FileCheck {
   readonly file: string
-  /** Undefined when the file cannot be read. */
-  readonly kind: Kind | undefined
+  /** As messages show it; undefined when the file cannot be read. */
+  readonly kind: string | undefined
   readonly issues: readonly LocatedIssue[]
   /** What breaks a replay, or crosses sandboxes. */
   readonly warnings?: readonly string[]
@@ -98,9 +98,9 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
   const isMissing = !existsSync(file)
   if (isMissing && (isScenario || file === under.scenarios)) {
     const what = file === under.scenarios ? 'directory' : 'file'
-    const detail = `there is no such ${what}; the path is relative to the working directory`
-    return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
+    return refused(file, undefined, `there is no such ${what}; the path is relative to the working directory`)
   }
+  // A helper is checked with the scenarios that import it.
   if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
   if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
@@ -108,18 +108,7 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
   const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
   if (kind === 'scenario') return kind
   if (kind === 'HAR')
-    return {
-      file,
-      kind,
-      issues: [
-        {
-          file,
-          line: 0,
-          pointer: '',
-          detail: `is a recording. Run: workspace-emulator drift ${shellWord(file)}`,
-        },
-      ],
-    }
+    return refused(file, kind, `is a recording. Run: workspace-emulator drift ${shellWord(file)}`)
   if (kind === 'fixtures') {
     const error = await failureOf({ fixtures: file, settings: under.settings, endpoints: under.endpoints })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
@@ -128,7 +117,16 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
   return { file, kind, issues: located(file, read.text, await issuesOf(kind, read.document, under)) }
 }
 
-async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise<readonly Issue[]> {
+/** The check on a file that cannot be used as a whole. */
+function refused(file: string, kind: string | undefined, detail: string): FileCheck {
+  return { file, kind, issues: [{ file, line: 0, pointer: '', detail }] }
+}
+
+async function issuesOf(
+  kind: ReturnType<typeof kindOf>,
+  document: JsonObject,
+  under: Under,
+): Promise<readonly Issue[]> {
   if (kind === 'settings') {
     const error = await failureOf({ fixtures: {}, settings: document })
     return error instanceof Refusal ? (error.options.issues ?? []) : []
@@ -164,7 +162,7 @@ function scenarioVerdicts(sources: readonly string[], under: Under): Promise<rea
       const found = await checkScenarios(source, sandbox)
       // Not an error: a team may have the directory before its first scenario.
       const isEmpty = found.length === 0 && typeof source === 'string'
-      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] } as const
+      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] }
       checks.push(isEmpty ? [empty] : found.map(scenarioCheck))
     }
     return checks.flat()
@@ -222,18 +220,6 @@ async function started(options: InternalOptions) {
   }
 }
 
-/** The kind that a file is checked as. A `helper` is checked with the scenarios that import it. */
-type Kind =
-  | 'fixtures'
-  | 'settings'
-  | 'scenario'
-  | 'fault rule'
-  | 'state'
-  | 'HAR'
-  | 'endpoints'
-  | 'helper'
-  | 'directory without scenarios'
-
 const FIXTURES_FIELDS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
 const SCENARIO_FIELDS = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'timeline', 'on']
 const RULE_FIELDS = ['preset', 'match', 'when', 'do', 'actions']
@@ -261,7 +247,7 @@ function isHelperPath(path: string): boolean {
  * The kind of a document, by its fields. Only keys of settings have dots. A document with a misspelt field of fixtures still
  * counts as fixtures.
  */
-export function kindOf(document: JsonObject): Kind {
+export function kindOf(document: JsonObject) {
   const keys = Object.keys(document)
   const hasOne = (fields: readonly string[]) => keys.some((key) => fields.includes(key))
   const hasSimilar = (fields: readonly string[]) => keys.some((key) => didYouMean(key, fields) !== '')
