@@ -65,13 +65,8 @@ export async function allCommands(): Promise<readonly Declaration[]> {
 /** The options whose variables are known without the other commands: those of containers, and of programs that `exec` runs. */
 const USUAL = { ...EXEC_OPTIONS, ...SHARED }
 
-async function allOptions() {
-  return (await allCommands()).map(({ options }) => options)
-}
-
-// The first word selects the commands. Without one the default command runs; the help lists all commands.
-async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
-  const word = isFlag(argv[0]) && !asksForHelp(argv) ? DEFAULT_COMMAND : (argv[0] ?? '')
+/** The commands that begin with a word; all commands if none does, for the help. */
+async function commandsFor(word = ''): Promise<readonly Declaration[]> {
   const load = MODULES[moduleOf(word) ?? '']
   if (load === undefined) return allCommands()
   return (await load()).filter(({ name }) => name.split(' ')[0] === word)
@@ -80,14 +75,12 @@ async function commandsFor(argv: readonly string[]): Promise<readonly Declaratio
 /** The key of the module with a command. */
 const moduleOf = (word: string) => Object.keys(MODULES).find((words) => words.split(' ').includes(word))
 
-/** The arguments with the words that may be left out: the default command, and the first command of a group. */
-function withDefaults(argv: readonly string[], commands: readonly Declaration[]): readonly string[] {
-  const [first = '', second] = argv
-  if (isFlag(argv[0])) return asksForHelp(argv) ? argv : [DEFAULT_COMMAND, ...argv]
-  const group = commands.filter(({ name }) => name.split(' ')[0] === first)
-  if (group.length === 0 || group.some(({ name }) => name === first) || !isFlag(second) || asksForHelp(argv))
-    return argv
-  return [...(group[0]?.name.split(' ') ?? []), ...argv.slice(1)]
+/** The arguments with the second word of the first command of their group, if they leave it out. */
+function withSecondWord(argv: readonly string[], [command]: readonly Declaration[]): readonly string[] {
+  const [first, ...others] = argv
+  const [group = '', second] = command?.name.split(' ') ?? []
+  const isLeftOut = group === first && second !== undefined && isFlag(others[0])
+  return isLeftOut ? [group, second, ...others] : argv
 }
 
 function isFlag(word: string | undefined): boolean {
@@ -95,10 +88,6 @@ function isFlag(word: string | undefined): boolean {
 }
 
 const HELP = ['-h', '--help', '-v', '--version']
-
-function asksForHelp(argv: readonly string[]): boolean {
-  return argv.some((word) => HELP.includes(word))
-}
 
 // Most commands have `--url`. The example is a flag that the command itself has.
 function footerOf({ options }: Declaration, width: number): string {
@@ -116,14 +105,18 @@ function footerOf({ options }: Declaration, width: number): string {
  */
 export async function run(given: readonly string[], env: Environment, streams: Streams): Promise<number> {
   const asked = given[0] === 'help' ? [...given.slice(1), '--help'] : given
-  const commands = await commandsFor(asked)
-  const argv = withDefaults(asked, commands)
+  const isHelp = asked.some((word) => HELP.includes(word))
+  const words = isFlag(asked[0]) && !isHelp ? [DEFAULT_COMMAND, ...asked] : asked
+  const commands = await commandsFor(words[0])
+  const argv = isHelp ? words : withSecondWord(words, commands)
   const dashes = argv.includes('--') ? argv.indexOf('--') : argv.length
   let code = OK
   const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const { noColor } = resolveOptions({ noColor: START_OPTIONS.noColor }, flags, env)
-    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, allOptions)
+    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, async () =>
+      (await allCommands()).map(({ options }) => options),
+    )
     code = await declaration.run({
       args: command.args,
       afterDashes: argv.slice(dashes + 1),

@@ -9,14 +9,7 @@ import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
 import { styledFinding } from '../terminal/conduct-commands.ts'
 import { Child, type Ended, GRACE, proxyVariable } from '../terminal/exec-child.ts'
-import {
-  closeWithReport,
-  generatedToken,
-  launch,
-  loggerOf,
-  type StartOptions,
-  variablesOf,
-} from '../terminal/launch.ts'
+import { closeWithReport, generatedToken, launch, loggerOf, variablesOf } from '../terminal/launch.ts'
 import type { Line } from '../terminal/line.ts'
 import { type Environment, isNpmScript, variableOf } from '../terminal/options.ts'
 import { rendered } from '../terminal/print.ts'
@@ -40,7 +33,9 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
   const { coverage, conduct, recordFailures: folder, keep, requireRequests, ...start } = invocation.options
-  const options = withOwnDefaults(start, given)
+  // The defaults disturb no other emulator, and leave nothing on disk.
+  const ephemeral = start.ephemeral || !given.has('data')
+  const options = { ...start, ephemeral, controlToken: start.controlToken ?? generatedToken(start) }
   if (folder !== undefined) requireWritable(folder, 'recordFailures')
   // A file that cannot be used must not be found after a long run.
   if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
@@ -120,12 +115,6 @@ function noRequestLine(env: Environment): string {
   const proxy = proxyVariable(env)
   const likely = `${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
   return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${proxy ? ` ${likely}` : ''}`
-}
-
-/** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
-function withOwnDefaults(options: StartOptions, given: ReadonlySet<string>): StartOptions {
-  const ephemeral = options.ephemeral || !given.has('data')
-  return { ...options, ephemeral, controlToken: options.controlToken ?? generatedToken(options) }
 }
 
 /** The first signal goes to the command, which decides when it ends; after a second one it has one second. */

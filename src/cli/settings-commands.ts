@@ -35,8 +35,8 @@ export const settingsCommands = [
     description:
       'List the questions that the specification leaves open, the decisions of the emulator, and how often they were used',
     lines: ({ data }) => {
-      const keys = (settings: (typeof data)[number]['settings']) => settings.map(({ key }) => key).join(' ')
-      const rows = data.map(({ id, used, settings, decision }) => [id, used, decision, keys(settings)])
+      const keys = (each: (typeof data)[number]) => each.settings.map(({ key }) => key).join(' ')
+      const rows = data.map((each) => [each.id, each.used, each.decision, keys(each)])
       return table(['ID', 'USED', 'DECISION', 'SETTINGS'], rows)
     },
   }),

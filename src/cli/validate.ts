@@ -54,7 +54,7 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const alone: FileCheck[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
-    if (isInFolder(file, under.endpoints)) {
+    if ([resolve(file), dirname(resolve(file))].includes(resolve(under.endpoints))) {
       for (const check of await endpointChecks(file)) alone.push(check)
       continue
     }
@@ -100,8 +100,9 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
     const what = file === under.scenarios ? 'directory' : 'file'
     return refused(file, undefined, `there is no such ${what}; the path is relative to the working directory`)
   }
-  // A helper is checked with the scenarios that import it.
-  if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
+  // A shell expands a glob to scenarios and helpers. A helper is checked with the scenarios that import it.
+  if (SCRIPTS.includes(extname(file)) && basename(file).startsWith('_'))
+    return { file, kind: 'helper', issues: [] }
   if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
   if ('issue' in read) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
@@ -169,11 +170,6 @@ function scenarioVerdicts(sources: readonly string[], under: Under): Promise<rea
   })
 }
 
-/** Whether a path is that of a folder, or of a file in it. */
-function isInFolder(path: string, folder: string): boolean {
-  return [resolve(path), dirname(resolve(path))].includes(resolve(folder))
-}
-
 /** Reads files of endpoints as the start of an emulator does. */
 async function endpointChecks(source: string): Promise<FileCheck[]> {
   const { readEndpoints } = await import('../endpoints/folder.ts')
@@ -236,11 +232,6 @@ function isScenarioPath(path: string, folder: string): boolean {
     isDirectory(path) ||
     (path.endsWith('.json') && dirname(resolve(path)) === resolve(folder))
   )
-}
-
-/** Whether the name of a script marks it as a helper with `_`: a shell expands a glob to scenarios and helpers. */
-function isHelperPath(path: string): boolean {
-  return SCRIPTS.includes(extname(path)) && basename(path).startsWith('_')
 }
 
 /**

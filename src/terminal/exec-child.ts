@@ -116,7 +116,10 @@ export class Child {
           detached: this.#hasGroup,
         })
           .once('error', (error) => resolve(notStarted(file, error)))
-          .once('exit', (code, signal) => resolve(endOf(code, signal)))
+          .once('exit', (code, signal) => {
+            const byExit = code ?? FAILED
+            resolve({ code: signal === null ? byExit : BY_SIGNAL + constants.signals[signal], signal })
+          })
         this.#onStarted?.(this.#process)
       } catch (error) {
         // Node throws some errors instead of emitting them: an empty name, a script on Windows.
@@ -135,10 +138,6 @@ function withoutProxy(env: Environment): Environment {
 /** The variable that sends the requests of clients to a proxy, if it is set. */
 export function proxyVariable(env: Environment): string | undefined {
   return ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
-}
-
-function endOf(code: number | null, signal: NodeJS.Signals | null): Ended {
-  return { code: signal === null ? (code ?? FAILED) : BY_SIGNAL + constants.signals[signal], signal }
 }
 
 function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException): Ended {
