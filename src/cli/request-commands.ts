@@ -13,8 +13,7 @@ import { freeText, kinds, type OptionValues, SHARED } from '../terminal/options.
 import { linesOf, show, textOf } from '../terminal/print.ts'
 import { requestLines, rowOf } from '../terminal/request-line.ts'
 
-type Listed = OwnCalls['GET /requests']['output']
-type Entry = Listed['data'][number]
+type Entry = OwnCalls['GET /requests']['output']['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
 /** The columns of the table of requests by default, and those that it can have. */
@@ -69,9 +68,14 @@ export const requestCommands = [
       if (options.follow) return followed(ask, invocation)
       const body = await ask('GET /requests', { query: listQuery(options) })
       if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
+      const { matched, capacity, dropped } = body
       const data = body.data.map(rowOf)
-      const table = linesOf({ data }, options.columns, 'No request in the log matches.')
-      return show(invocation, body, [...table, ...notListed(body, data.length)])
+      const more = `The newest ${data.length} of ${matched} matching requests; --limit shows more.`
+      return show(invocation, body, [
+        ...linesOf({ data }, options.columns, 'No request in the log matches.'),
+        ...(matched > data.length ? [more] : []),
+        ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
+      ])
     },
   }),
   call('requests export', 'GET /requests/har', {
@@ -168,11 +172,4 @@ function queryOf(options: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'sta
 
 function listQuery(options: OptionValues<typeof LIST_OPTIONS>) {
   return { ...queryOf(options), full: isOn(options.full) }
-}
-
-function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
-  return [
-    ...(matched > shown ? [`The newest ${shown} of ${matched} matching requests; --limit shows more.`] : []),
-    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
-  ]
 }

@@ -2,7 +2,7 @@ import { readFixtures, SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
 import type { OwnCalls } from '../client/ask.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
 import { optional, toggle } from '../emulator/option.ts'
-import { call, NAME_ARGUMENT, sandboxCommand } from '../terminal/call-command.ts'
+import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
 import { emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
 import { fixturesFailure, requireJsonFile, settingsFailure } from '../terminal/json-files.ts'
@@ -26,6 +26,8 @@ const CREATE_OPTIONS = {
   fromSnapshot: optional(kinds.sandboxName, 'none', 'snapshot of --sandbox to start from'),
 }
 
+const NAME = { '<name>': 'lower-case letters, digits and hyphens' }
+
 export const sandboxCommands = [
   call('snapshot list', 'GET /snapshots', {
     description: 'List the snapshots of a sandbox',
@@ -38,7 +40,7 @@ export const sandboxCommands = [
   }),
   call('snapshot save', 'POST /snapshots', {
     description: 'Save the whole state, clock included; it replaces a snapshot of that name',
-    args: NAME_ARGUMENT,
+    args: NAME,
     body: ({ name }) => ({ name }),
     lines: ({ name, records, saved_at, replaced }) => {
       const instead = replaced ? ', in place of the previous one' : ''
@@ -47,12 +49,12 @@ export const sandboxCommands = [
   }),
   call('snapshot restore', 'POST /snapshots/{name}/restore', {
     description: 'Restore everything from a snapshot, the clock included',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: ({ now }, { name }) => [`The sandbox is restored from snapshot ${name}; its clock is at ${now}.`],
   }),
   call('snapshot delete', 'DELETE /snapshots/{name}', {
     description: 'Delete a snapshot',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: (_, { name }) => [`Snapshot ${name} deleted.`],
   }),
   call('sandbox list', 'GET /sandboxes', {
@@ -73,7 +75,7 @@ export const sandboxCommands = [
   }),
   sandboxCommand('sandbox create', {
     description: 'Create a sandbox with the options of the emulator, changed by flags',
-    args: NAME_ARGUMENT,
+    args: NAME,
     options: CREATE_OPTIONS,
     run: async (ask, invocation) => {
       const { args, options } = invocation
@@ -90,7 +92,7 @@ export const sandboxCommands = [
   }),
   call('sandbox delete', 'DELETE /sandboxes/{name}', {
     description: 'Remove a sandbox with its snapshots and files',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: (_, { name }) => [`Sandbox ${name} removed, with its snapshots.`],
   }),
 ]

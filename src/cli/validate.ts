@@ -5,7 +5,7 @@ import { didYouMean } from '../core/did-you-mean.ts'
 import { Refusal } from '../core/errors.ts'
 import { checkDraft } from '../core/faults/arm.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
-import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { checkDocument } from '../core/state/document.ts'
@@ -115,29 +115,23 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
     return { file, kind, issues }
   }
-  return { file, kind, issues: located(file, read.text, await issuesOf(kind, read.document, under)) }
+  if (kind === 'settings') {
+    const error = await failureOf({ fixtures: {}, settings: read.document })
+    const issues = error instanceof Refusal ? (error.options.issues ?? []) : []
+    return { file, kind, issues: located(file, read.text, issues) }
+  }
+  const checked = await inSandbox(under, ({ service, settings }) =>
+    // A state document has its own settings, and all records that it refers to.
+    kind === 'state'
+      ? checkDocument(read.document, service, false)
+      : checkDraft(read.document, service, settings),
+  )
+  return { file, kind, issues: located(file, read.text, 'issues' in checked ? checked.issues : []) }
 }
 
 /** The check on a file that cannot be used as a whole. */
 function refused(file: string, kind: string | undefined, detail: string): FileCheck {
   return { file, kind, issues: [{ file, line: 0, pointer: '', detail }] }
-}
-
-async function issuesOf(
-  kind: ReturnType<typeof kindOf>,
-  document: JsonObject,
-  under: Under,
-): Promise<readonly Issue[]> {
-  if (kind === 'settings') {
-    const error = await failureOf({ fixtures: {}, settings: document })
-    return error instanceof Refusal ? (error.options.issues ?? []) : []
-  }
-  return inSandbox(under, ({ service, settings }) => {
-    // A state document has its own settings, and all records that it refers to.
-    const checked =
-      kind === 'state' ? checkDocument(document, service, false) : checkDraft(document, service, settings)
-    return 'issues' in checked ? checked.issues : []
-  })
 }
 
 /** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */

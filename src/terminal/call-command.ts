@@ -72,11 +72,14 @@ export function call<const K extends string, O extends Options = {}>(
 ): Command {
   const { query, body, exports, lines, columns, code, ...rest } = declared
   const [one, all = one] = [route].flat() as [K, K?]
+  const names = Object.keys(rest.args ?? {}).map((name) =>
+    name.replaceAll(/[<>[\].]/g, '').replaceAll('-', '_'),
+  )
   return sandboxCommand<O>(name, {
     ...rest,
     run: async (ask, invocation) => {
       const { options } = invocation
-      const args = argumentsOf(declared, invocation.args)
+      const args = Object.fromEntries(invocation.args.map((value, n) => [names[n], value]))
       const source = typeof body === 'string' ? await readSource(body, args[body] ?? '') : undefined
       const given = {
         params: args,
@@ -106,17 +109,6 @@ export function call<const K extends string, O extends Options = {}>(
     },
   })
 }
-
-function argumentsOf(
-  { args = {} }: Pick<Command, 'args'>,
-  values: readonly string[],
-): Record<string, string> {
-  const names = Object.keys(args).map((name) => name.replaceAll(/[<>[\].]/g, '').replaceAll('-', '_'))
-  return Object.fromEntries(values.map((value, n) => [names[n], value]))
-}
-
-/** The argument of a command about a sandbox or a snapshot. */
-export const NAME_ARGUMENT = { '<name>': 'lower-case letters, digits and hyphens' }
 
 /** The value of a switch in a query. */
 export function isOn(option: boolean): 'true' | undefined {

@@ -196,9 +196,25 @@ export function resolveOptions<O extends Options>(
   known: readonly string[] = [],
 ): OptionValues<O> {
   const problems = [...known]
-  const entries = Object.entries(options).map(([name, option]) => [
-    ...[name, resolved(name, option, flags, env, problems)],
-  ])
+  const entries = Object.entries(options).map(([name, option]) => {
+    const { kind, parse } = option
+    const variable = env[variableOf(name, option)] ?? ''
+    const fromVariable = kind === 'list' ? variable.split(',').map((each) => each.trim()) : [variable]
+    const texts = flags.get(name) ?? (variable === '' ? undefined : fromVariable)
+    if (texts === undefined) return [name, fallback(name, option, env)]
+    const where = flags.has(name) ? flagOf(name, option) : variableOf(name, option)
+    const values = texts.map((value) => {
+      try {
+        if (value === '') throw new BadValue('is empty. Give a value, or leave it out.')
+        return parse(value)
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error
+        problems.push(`${where}: "${value}" ${error.message}`)
+        return undefined
+      }
+    })
+    return [name, kind === 'list' ? values : values.at(-1)]
+  })
   if (problems.length > 0) throw new UsageError(problems)
   return Object.fromEntries(entries) as OptionValues<O>
 }
@@ -207,32 +223,6 @@ export function resolveOptions<O extends Options>(
 export function givenOptions(options: Options, flags: Flags, env: Environment): ReadonlySet<string> {
   const isGiven = (name: string) => flags.has(name) || (env[variableOf(name, options[name])] ?? '') !== ''
   return new Set(Object.keys(options).filter(isGiven))
-}
-
-function resolved(
-  name: string,
-  option: Option<unknown>,
-  flags: Flags,
-  env: Environment,
-  problems: string[],
-): unknown {
-  const { kind, parse } = option
-  const variable = env[variableOf(name, option)] ?? ''
-  const fromVariable = kind === 'list' ? variable.split(',').map((each) => each.trim()) : [variable]
-  const texts = flags.get(name) ?? (variable === '' ? undefined : fromVariable)
-  if (texts === undefined) return fallback(name, option, env)
-  const where = flags.has(name) ? flagOf(name, option) : variableOf(name, option)
-  const values = texts.map((value) => {
-    try {
-      if (value === '') throw new BadValue('is empty. Give a value, or leave it out.')
-      return parse(value)
-    } catch (error) {
-      if (!(error instanceof BadValue)) throw error
-      problems.push(`${where}: "${value}" ${error.message}`)
-      return undefined
-    }
-  })
-  return kind === 'list' ? values : values.at(-1)
 }
 
 /** The value of an argument. Throws {@link UsageError}. */

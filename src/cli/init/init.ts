@@ -36,8 +36,19 @@ export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const folders = foldersOf(runners, options).flatMap(plansOf)
-  const plans = options.agents ? [...folders, skill()] : folders
+  const { endpointExamples, drift, agents } = options
+  const endpointTest = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
+  const templates = [
+    'common',
+    ...runners,
+    ...(endpointExamples ? ['endpoints', endpointTest] : []),
+    ...(drift ? ['drift'] : []),
+  ]
+  const plans = [
+    ...templates.flatMap((folder) => plansOf(shippedFile('src', 'cli', 'init', 'templates', folder))),
+    // The folder that coding agents of several makers read.
+    ...(agents ? plansOf(shippedFile('skills'), '.agents/skills/') : []),
+  ]
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
@@ -49,7 +60,7 @@ export async function init(invocation: InitInvocation): Promise<number> {
     return FAILED
   }
   for (const plan of missing) write(plan)
-  const next = nextCommands(runners, options.endpointExamples, installed)
+  const next = nextCommands(runners, endpointExamples, installed)
   return show(invocation, { files, written: missing.map(({ path }) => path), next }, [
     `${counted(missing.length, 'file')} written. Next:`,
     ...next.map((command) => `  ${command}`),
@@ -80,29 +91,14 @@ function chosenRunners(
   return found.length > 0 ? found : ['node']
 }
 
-function foldersOf(
-  runners: readonly Runner[],
-  { endpointExamples, drift }: InitInvocation['options'],
-): readonly string[] {
-  const test = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
-  return ['common', ...runners, ...(endpointExamples ? ['endpoints', test] : []), ...(drift ? ['drift'] : [])]
-}
-
-// The folder that coding agents of several makers read.
-function skill(): Plan {
-  const path = '.agents/skills/agent-workspace-emulator/SKILL.md'
-  const template = shippedFile('skills', 'agent-workspace-emulator', 'SKILL.md')
-  return { path, template, exists: existsSync(path) }
-}
-
-function plansOf(folder: string): Plan[] {
-  const root = shippedFile('src', 'cli', 'init', 'templates', folder)
+/** @param into the folder for the files, with a slash at its end; absent: the current one */
+function plansOf(root: string, into = ''): Plan[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => {
       const template = join(parentPath, name)
       const own = template.slice(root.length + 1).replaceAll('\\', '/')
-      const path = own.replace(/^e2e(?=\/)/, testDirectory)
+      const path = into + own.replace(/^e2e(?=\/)/, testDirectory)
       return { path, template, exists: existsSync(path) }
     })
 }
@@ -144,15 +140,15 @@ function nextCommands(
   withEndpoints: boolean,
   installed: ReadonlySet<string>,
 ): string[] {
+  const own = `agent-workspace-emulator-${packageVersion()}.tgz`
   const needed = [
     ...runners.flatMap((runner) => RUNNERS[runner].needs ?? []),
     ...(withEndpoints ? ['zod'] : []),
   ]
-  const others = needed.filter((name) => !installed.has(name))
-  const own = installed.has('agent-workspace-emulator')
-    ? []
-    : [`agent-workspace-emulator-${packageVersion()}.tgz`]
-  const packages = [...own, ...others]
+  const packages = [
+    ...(installed.has('agent-workspace-emulator') ? [] : [own]),
+    ...needed.filter((name) => !installed.has(name)),
+  ]
   return [
     ...(packages.length === 0 ? [] : [`npm install --save-dev ${packages.join(' ')}`]),
     `npx agent-workspace-emulator validate fixtures/workspace.json scenarios${withEndpoints ? ' endpoints' : ''}`,
