@@ -1,10 +1,10 @@
 import { text } from 'node:stream/consumers'
 import { workspaceService } from '../emulator/service.ts'
 import { controlRoutes } from '../server/control/routes/index.ts'
-import { command, FAILED, OK, SANDBOX_OPTIONS } from '../terminal/command.ts'
+import { command, FAILED, OK } from '../terminal/command.ts'
 import { type AnyCall, controlOf } from '../terminal/control-client.ts'
 import { type JsonSource, jsonArgument, readSource, refusedFile } from '../terminal/json-files.ts'
-import { UsageError } from '../terminal/options.ts'
+import { SANDBOX_OPTIONS, UsageError } from '../terminal/options.ts'
 import { columns, prettyLines, show } from '../terminal/print.ts'
 
 /** `call`: whatever the control interface can do, also where no command does it. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { CallControl, OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../client/ask.ts'
 import type { Json } from '../core/json.ts'
 import { counted } from '../core/words.ts'
 import { kind, option, optional, toggle } from '../emulator/option.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
-import { FAILED, OK, type SandboxInvocation } from '../terminal/command.ts'
+import { FAILED, OK } from '../terminal/command.ts'
 import { RequestRefused } from '../terminal/control-client.ts'
 import { bodyLines } from '../terminal/explain-command.ts'
 import { readSource } from '../terminal/json-files.ts'
@@ -41,15 +41,6 @@ const FILTERS = {
   since,
   limit: optional(kinds.count, '100', 'how many requests to list, the newest ones'),
 }
-const LIST_OPTIONS = {
-  ...FILTERS,
-  full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
-  follow,
-  stable,
-  columns: option(columnList, USUAL_COLUMNS, {
-    description: `columns of the table: ${COLUMNS.join(', ')}`,
-  }),
-}
 /** What the commands have in common that check requests. */
 const CHECK = {
   args: {
@@ -62,11 +53,34 @@ const CHECK = {
 export const requestCommands = [
   sandboxCommand('requests', {
     description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
-    options: LIST_OPTIONS,
+    options: {
+      ...FILTERS,
+      full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
+      follow,
+      stable,
+      columns: option(columnList, USUAL_COLUMNS, {
+        description: `columns of the table: ${COLUMNS.join(', ')}`,
+      }),
+    },
     run: async (ask, invocation) => {
       const { options } = invocation
-      if (options.follow) return followed(ask, invocation)
-      const body = await ask('GET /requests', { query: listQuery(options) })
+      let query = { ...queryOf(options), full: isOn(options.full) }
+      if (options.follow) {
+        const { follow } = await import('./follow.ts')
+        return follow(invocation, { types: ['request'] }, async ({ type }) => {
+          if (type === 'end') return
+          const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
+            // The last printed request is not in the log any more, so all its entries are new.
+            if (!(error instanceof RequestRefused) || query.since === undefined) throw error
+            query = { ...query, since: undefined }
+            return ask('GET /requests', { query })
+          })
+          for (const entry of data)
+            show(invocation, entry, options.full ? fullLines(entry) : entryLines(entry))
+          query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
+        })
+      }
+      const body = await ask('GET /requests', { query })
       if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
       const { matched, capacity, dropped } = body
       const data = body.data.map(rowOf)
@@ -127,27 +141,6 @@ function checkLines({ passed, actual, expected, nearest = [], description }: Che
   ]
 }
 
-/** Prints the newest requests, and each that comes after them. */
-async function followed(
-  ask: CallControl,
-  invocation: SandboxInvocation<typeof LIST_OPTIONS>,
-): Promise<number> {
-  const { options } = invocation
-  const { follow } = await import('./follow.ts')
-  let query = listQuery(options)
-  const printNew = async (): Promise<void> => {
-    const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
-      // The last printed request is not in the log any more, so all its entries are new.
-      if (!(error instanceof RequestRefused) || query.since === undefined) throw error
-      query = { ...query, since: undefined }
-      return ask('GET /requests', { query })
-    })
-    for (const entry of data) show(invocation, entry, options.full ? fullLines(entry) : entryLines(entry))
-    query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
-  }
-  return follow(invocation, { types: ['request'] }, ({ type }) => (type === 'end' ? undefined : printNew()))
-}
-
 function entryLines({ duration_ms: ms = null, ...entry }: Entry): Line[] {
   return requestLines({ ...entry, ms })
 }
@@ -168,8 +161,4 @@ function queryOf(options: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'sta
   const { operation, method, path, status, since, idempotencyKey, trace, limit, stable } = options
   const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
-}
-
-function listQuery(options: OptionValues<typeof LIST_OPTIONS>) {
-  return { ...queryOf(options), full: isOn(options.full) }
 }

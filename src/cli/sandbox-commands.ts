@@ -129,11 +129,9 @@ async function readSource(source: string): Promise<Fixtures> {
 }
 
 /** Adds the lines of the files to the error of a refused request whose body came from them. */
-async function inFiles(
-  error: unknown,
-  { fixtures, settings = '' }: Pick<OptionValues<typeof CREATE_OPTIONS>, 'fixtures' | 'settings'>,
-): Promise<unknown> {
+async function inFiles(error: unknown, options: OptionValues<typeof CREATE_OPTIONS>): Promise<unknown> {
   if (!(error instanceof RequestRefused)) return error
+  const { fixtures, settings = '' } = options
   const { issues } = error
   const below = (field: string) =>
     issues

@@ -135,10 +135,8 @@ function refused(file: string, kind: string | undefined, detail: string): FileCh
 }
 
 /** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */
-async function inSandbox<T>(
-  { fixtures, settings, endpoints }: Under,
-  check: (sandbox: Sandbox) => T | Promise<T>,
-): Promise<T> {
+async function inSandbox<T>(under: Under, check: (sandbox: Sandbox) => T | Promise<T>): Promise<T> {
+  const { fixtures, settings, endpoints } = under
   const usual = await started({ fixtures, settings, endpoints })
   const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {}, endpoints })
   try {

@@ -1,9 +1,9 @@
 import type { CallControl, OwnCalls } from '../client/ask.ts'
-import { type Command, command, OK, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { type Command, command, OK, type SandboxInvocation } from './command.ts'
 import { type AnyCall, controlOf } from './control-client.ts'
 import { readSource, refusedFile } from './json-files.ts'
 import type { Line } from './line.ts'
-import type { Options, OptionValues } from './options.ts'
+import { type Options, type OptionValues, SANDBOX_OPTIONS } from './options.ts'
 import { linesOf, show } from './print.ts'
 import { writeText } from './text-file.ts'
 

@@ -7,8 +7,6 @@ import {
   UsageError,
 } from './options.ts'
 
-export { CLIENT_OPTIONS, SANDBOX_OPTIONS } from './options.ts'
-
 /** Exit codes: success; the command failed; the command line was wrong. */
 export const OK = 0
 export const FAILED = 1

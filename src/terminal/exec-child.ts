@@ -107,11 +107,13 @@ export class Child {
   }
 
   #spawned(file: string, args: readonly string[], env: Environment): Promise<Ended> {
+    // This machine is reached without the proxy of the environment. Programs read either form of the name.
+    const NO_PROXY = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
     return new Promise((resolve) => {
       try {
         this.#process = spawn(file, args, {
           stdio: this.#onStarted === undefined ? 'inherit' : 'pipe',
-          env: withoutProxy(env),
+          env: { ...env, NO_PROXY, no_proxy: NO_PROXY },
           windowsHide: true,
           detached: this.#hasGroup,
         })
@@ -127,12 +129,6 @@ export class Child {
       }
     })
   }
-}
-
-/** This machine is reached without the proxy of the environment. Programs read either form of the name. */
-function withoutProxy(env: Environment): Environment {
-  const names = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
-  return { ...env, NO_PROXY: names, no_proxy: names }
 }
 
 /** The variable that sends the requests of clients to a proxy, if it is set. */

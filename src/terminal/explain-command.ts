@@ -132,17 +132,13 @@ function faultLine({ rule, fired, description, actions, sent }: RequestTrace['fa
   return `${fired ? '●' : '·'} ${rule}: ${description}${did}${came}`
 }
 
-type Change = RequestTrace['changes'][number]
-
-function changeLines({ ref, action, step, patch }: Change): string[] {
+function changeLines({ ref, action, step, patch }: RequestTrace['changes'][number]): string[] {
   const by = step === 'handle' ? '' : `, by the step ${step}`
-  return [`${ref} ${action}${by}`, ...patch.map((operation) => `  ${patchLine(operation)}`)]
-}
-
-function patchLine(change: Change['patch'][number]): string {
-  const { op, path } = change
-  const place = path === '' ? '(all)' : path
-  return 'value' in change ? `${op} ${place} ${shortened(JSON.stringify(change.value))}` : `${op} ${place}`
+  const lines = patch.map((change) => {
+    const line = `  ${change.op} ${change.path || '(all)'}`
+    return 'value' in change ? `${line} ${shortened(JSON.stringify(change.value))}` : line
+  })
+  return [`${ref} ${action}${by}`, ...lines]
 }
 
 function eventLine({ at, ref, description, instead_of }: RequestTrace['scheduled'][number]): string {

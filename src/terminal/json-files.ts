@@ -55,9 +55,7 @@ function unreadable(code: string): string {
 }
 
 /** The text and the object of a regular JSON file, without the path of its JSON Schema. Throws {@link UnusableFile}. */
-export async function requireJsonFile(
-  file: string,
-): Promise<{ readonly text: string; readonly document: JsonObject }> {
+export async function requireJsonFile(file: string) {
   const special = await specialFile(file)
   if (special !== undefined) throw new UnusableFile(file, 0, special)
   const { text, value } = readJson(file)

@@ -7,7 +7,7 @@ import { FixturesError } from '../core/fixtures-error.ts'
 import { readyKeys } from '../core/request/plain-keys.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { counted } from '../core/words.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../emulator/emulator.ts'
+import { openEmulator, type RunningEmulator } from '../emulator/emulator.ts'
 import type { Logger } from '../emulator/options.ts'
 import { isLoopback } from '../server/origins.ts'
 import { CommandFailed, type Terminal } from './command.ts'
@@ -42,11 +42,7 @@ export async function launch(
 }
 
 /** The options of `start` in the form of the emulator's options. Throws {@link CommandFailed} for an unreadable settings file. */
-export async function launchOptions(
-  options: StartOptions,
-  given: ReadonlySet<string>,
-  logger: Logger,
-): Promise<InternalOptions> {
+export async function launchOptions(options: StartOptions, given: ReadonlySet<string>, logger: Logger) {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
   if (given.has('endpoints') && !isDirectory(start.endpoints))
     logger.warn(`${start.endpoints} is not a directory: until it is, there are no endpoints of your own.`)

@@ -37,10 +37,7 @@ export function printRequests(
 }
 
 /** Whether a person follows the log: on a terminal, unless `--quiet` or `--log-level` reduces the log. */
-export function isFollowed(
-  { logLevel, quiet }: StartOptions,
-  { colours }: Pick<Terminal, 'colours'>,
-): boolean {
+export function isFollowed({ logLevel, quiet }: StartOptions, { colours }: Pick<Terminal, 'colours'>) {
   return colours && !quiet && (logLevel === 'info' || logLevel === 'debug')
 }
 

@@ -135,11 +135,7 @@ function write({ path, template }: Plan): void {
   }
 }
 
-function nextCommands(
-  runners: readonly Runner[],
-  withEndpoints: boolean,
-  installed: ReadonlySet<string>,
-): string[] {
+function nextCommands(runners: readonly Runner[], withEndpoints: boolean, installed: ReadonlySet<string>) {
   const own = `agent-workspace-emulator-${packageVersion()}.tgz`
   const needed = [
     ...runners.flatMap((runner) => RUNNERS[runner].needs ?? []),
