@@ -8,7 +8,7 @@ import { later } from '../core/time/realtime.ts'
 import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
 import { styledFinding } from '../terminal/conduct-commands.ts'
-import { Child, type Ended, GRACE, proxyVariable } from '../terminal/exec-child.ts'
+import { Child, type Ended, GRACE } from '../terminal/exec-child.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, variablesOf } from '../terminal/launch.ts'
 import type { Line } from '../terminal/line.ts'
 import { type Environment, isNpmScript, variableOf } from '../terminal/options.ts'
@@ -112,7 +112,7 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
 }
 
 function noRequestLine(env: Environment): string {
-  const proxy = proxyVariable(env)
+  const proxy = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
   const likely = `${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
   return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${proxy ? ` ${likely}` : ''}`
 }

@@ -1,6 +1,8 @@
+import { didYouMean } from '../core/did-you-mean.ts'
 import { toggle } from '../emulator/option.ts'
 import { command } from '../terminal/command.ts'
-import { PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { PRINT_OPTIONS, START_OPTIONS, UsageError } from '../terminal/options.ts'
+import { prettyLines, show } from '../terminal/print.ts'
 import {
   CERTIFY_OPTIONS,
   DRIFT_OPTIONS,
@@ -106,14 +108,28 @@ export const localCommands = [
     name: 'openapi',
     description: 'Print the OpenAPI document of the emulated API under the default settings',
     options: PRINT_OPTIONS,
-    run: async (invocation) => (await import('./documents-commands.ts')).openapi(invocation),
+    run: async (invocation) => {
+      const document = (await import('../emulator/documents.ts')).openApiDocument()
+      return show(invocation, document, prettyLines(document))
+    },
   }),
   command({
     name: 'schema',
     description: 'Print the JSON Schema of a kind of JSON files, or list the kinds',
     args: { '[name]': 'such as fixtures' },
     options: PRINT_OPTIONS,
-    run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
+    run: async (invocation) => {
+      const { fileSchemas } = await import('../emulator/documents.ts')
+      const [name] = invocation.args
+      const names = Object.keys(fileSchemas)
+      if (name === undefined) return show(invocation, { schemas: names }, names)
+      if (!Object.hasOwn(fileSchemas, name)) {
+        const hint = didYouMean(name, names) || ` Give one of ${names.join(', ')}.`
+        throw new UsageError([`<name>: there is no schema "${name}".${hint}`])
+      }
+      const document = fileSchemas[name as keyof typeof fileSchemas]()
+      return show(invocation, document, prettyLines(document))
+    },
   }),
   command({
     name: 'drift',

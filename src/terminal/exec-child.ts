@@ -131,11 +131,6 @@ export class Child {
   }
 }
 
-/** The variable that sends the requests of clients to a proxy, if it is set. */
-export function proxyVariable(env: Environment): string | undefined {
-  return ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
-}
-
 function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException): Ended {
   const isPath = /[/\\]/.test(file)
   if (code === 'ENOENT' && isPath && existsSync(file)) {

@@ -90,9 +90,7 @@ export function stateFile({ data }: StartOptions): string {
 // Checked before the start, which creates the file. Options about new sandboxes have no effect on an existing one, which would
 // look like a defect.
 function oldStateWarning(options: StartOptions, given: ReadonlySet<string>): string | undefined {
-  const idle = (['fixtures', 'seed', 'clock'] as const)
-    .filter((name) => given.has(name))
-    .map((name) => flagOf(name))
+  const idle = ['fixtures', 'seed', 'clock'].filter((name) => given.has(name)).map((name) => flagOf(name))
   const file = stateFile(options)
   if (options.ephemeral || idle.length === 0 || !existsSync(file)) return undefined
   return `${file} already contains a sandbox: ${idle.join(', ')} will take effect when it is reset ("workspace-emulator reset").`

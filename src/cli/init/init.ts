@@ -21,14 +21,6 @@ const RUNNERS = {
 
 type Runner = keyof typeof RUNNERS
 
-/** A file to write. */
-interface Plan {
-  /** Relative to the current directory, with slashes. */
-  readonly path: string
-  readonly template: string
-  readonly exists: boolean
-}
-
 type InitInvocation = Invocation<typeof INIT_OPTIONS>
 
 /** `init`: copies templates into the current directory. */
@@ -91,8 +83,11 @@ function chosenRunners(
   return found.length > 0 ? found : ['node']
 }
 
-/** @param into the folder for the files, with a slash at its end; absent: the current one */
-function plansOf(root: string, into = ''): Plan[] {
+/**
+ * The files to write, with paths that have slashes.
+ * @param into the folder for the files, with a slash at its end; absent: the current one
+ */
+function plansOf(root: string, into = '') {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => {
@@ -123,7 +118,7 @@ function confirmed(count: number): Promise<boolean> {
   })
 }
 
-function write({ path, template }: Plan): void {
+function write({ path, template }: ReturnType<typeof plansOf>[number]): void {
   try {
     mkdirSync(dirname(path), { recursive: true })
     // `wx`: a file that another process has written since, or a broken link, is not replaced either.
