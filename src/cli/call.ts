@@ -30,14 +30,11 @@ export const callCommands = [
         throw new UsageError(['<path>: is missing. Give one, such as call GET /clock.'])
       // Git Bash on Windows puts its own folder before a path that begins with a slash.
       const own = address.replace(/^[a-z]:[/\\](?:.*[/\\])?(?:git|msys\d*)[/\\]/i, '/')
-      const [path = '', query] = own.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
+      const [path = '', search] = own.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
       if (routes.some(({ media, path: known }) => media === 'text/event-stream' && known === path))
         throw new UsageError([`${path} never ends. "workspace-emulator events --follow" prints it.`])
       const source = await bodyOf(given)
-      const call = {
-        query: Object.fromEntries(new URLSearchParams(query)),
-        ...(source && { body: source.value }),
-      }
+      const call = { query: Object.fromEntries(new URLSearchParams(search)), body: source?.value }
       // A parameter of the query is no flag of this command.
       const ask = controlOf(invocation.options, undefined, String) as AnyCall
       const output = await ask(`${method.toUpperCase()} ${encodeURI(path)}`, call).catch((error: unknown) => {

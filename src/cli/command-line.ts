@@ -62,9 +62,6 @@ export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
 }
 
-/** The options whose variables are known without the other commands: those of containers, and of programs that `exec` runs. */
-const USUAL = { ...EXEC_OPTIONS, ...SHARED }
-
 /** The commands that begin with a word; all commands if none does, for the help. */
 async function commandsFor(word = ''): Promise<readonly Declaration[]> {
   const load = MODULES[moduleOf(word) ?? '']
@@ -114,7 +111,9 @@ export async function run(given: readonly string[], env: Environment, streams: S
   const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const { noColor } = resolveOptions({ noColor: START_OPTIONS.noColor }, flags, env)
-    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, async () =>
+    // The variables of containers, and of programs that `exec` runs, are known without the other commands.
+    const usual = { ...EXEC_OPTIONS, ...SHARED, ...declaration.options }
+    const unknown = await unknownVariables(env, usual, async () =>
       (await allCommands()).map(({ options }) => options),
     )
     code = await declaration.run({

@@ -110,11 +110,12 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
 }
 
 async function responds(address: ControlAddress): Promise<boolean> {
-  const health = controlOf(address, PATIENCE)('GET /health')
-  return health.then(
-    () => true,
-    () => false,
-  )
+  return controlOf(
+    address,
+    PATIENCE,
+  )('GET /health')
+    .then(() => true)
+    .catch(() => false)
 }
 
 function placeOf({ url, sandbox }: ControlAddress): string {
@@ -131,9 +132,8 @@ async function openInBrowser(url: string): Promise<boolean> {
   const [program = '', ...args] = OPENERS[process.platform] ?? ['xdg-open']
   const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
   opener.unref()
-  const ended = once(opener, 'exit').then(
-    ([code]) => code === 0,
-    () => false,
-  )
+  const ended = once(opener, 'exit')
+    .then(([code]) => code === 0)
+    .catch(() => false)
   return Promise.race([ended, scheduler.wait(OPENING).then(() => true)])
 }

@@ -44,14 +44,13 @@ export const envCommand = sandboxCommand('env', {
     const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
     const tokens = data.map((record) => (record as { token?: unknown }).token)
     const keys = readyKeys(knownKeys(await writtenKeys(options.fixtures), tokens))
-    const url = emulatorOrigin(options)
-    const baseUrl = url + apiPath(options.sandbox ?? namedIn(options))
+    const baseUrl = emulatorOrigin(options) + apiPath(options.sandbox ?? namedIn(options))
     const api = keys[options.key]
     if (api === null)
       throw new CommandFailed(
         `No ${options.key} key of the sandbox is in the fixtures "${options.fixtures}". It stores only digests: name the fixtures that it was started with, as in --fixtures fixtures/workspace.json.`,
       )
-    const variables = environmentOf({ baseUrl, url, keys, api, controlToken: options.controlToken })
+    const variables = environmentOf({ baseUrl, keys, api, controlToken: options.controlToken })
     const lines = Object.entries(variables).map(([name, value]) => LINES[options.shell](name, value))
     return show(invocation, variables, lines)
   },

@@ -62,9 +62,8 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
     const began = elapsedTime()
     // Fixtures of tests read whether their sandboxes can be opened after the run.
     const own = { ...env, ...variables, [variableOf('keep')]: String(keep) }
-    const ended = interruption.ended() ?? (await child.run(command, own))
+    const { failure, code, signal } = interruption.ended() ?? (await child.run(command, own))
     const duration_ms = Math.round(elapsedTime() - began)
-    const { failure, code, signal } = ended
     if (failure !== undefined) terminal.err(failure)
     const hasRun = failure === undefined && signal === null
     const isUnused = hasRun && tally.operations.length === 0

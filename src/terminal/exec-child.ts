@@ -45,11 +45,13 @@ export class Child {
   #isInterrupted = false
   readonly #onStarted: ((process: ChildProcess) => void) | undefined
   readonly #isAtTerminal: boolean
+  readonly #hasGroup: boolean
 
   /** @param onStarted gets the process; its streams are then pipes, instead of those of this process */
   constructor(onStarted?: (process: ChildProcess) => void) {
     this.#onStarted = onStarted
     this.#isAtTerminal = onStarted === undefined && isatty(0)
+    this.#hasGroup = !this.#isAtTerminal && !IS_WINDOWS
   }
 
   /** Runs a command to its end, and the processes of its group too if it was interrupted. Never rejects. */
@@ -81,10 +83,6 @@ export class Child {
     const { pid } = this.#process ?? {}
     if (!IS_WINDOWS) this.#send('SIGKILL')
     else if (pid !== undefined) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'])
-  }
-
-  get #hasGroup(): boolean {
-    return !this.#isAtTerminal && !IS_WINDOWS
   }
 
   /** @param signal 0 sends none @returns whether a process got it, or could have got it */
@@ -134,21 +132,15 @@ export class Child {
 function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException): Ended {
   const isPath = /[/\\]/.test(file)
   if (code === 'ENOENT' && isPath && existsSync(file)) {
-    return failed(
-      NOT_EXECUTABLE,
-      `The interpreter in the first line of ${file} does not exist. Install it, or change that line.`,
-    )
+    const failure = `The interpreter in the first line of ${file} does not exist. Install it, or change that line.`
+    return { code: NOT_EXECUTABLE, signal: null, failure }
   }
   if (code === 'ENOENT' || file === '') {
     const where = isPath ? `There is no file ${file}.` : `There is no command "${file}" on the PATH.`
-    return failed(NOT_FOUND, `${where} ${fixFor(file)}`)
+    return { code: NOT_FOUND, signal: null, failure: `${where} ${fixFor(file)}` }
   }
-  const reason = code === '' ? message : code
-  return failed(NOT_EXECUTABLE, `${file} cannot be executed (${reason}). ${fixFor(file)}`)
-}
-
-function failed(code: number, failure: string): Ended {
-  return { code, signal: null, failure }
+  const failure = `${file} cannot be executed (${code || message}). ${fixFor(file)}`
+  return { code: NOT_EXECUTABLE, signal: null, failure }
 }
 
 function fixFor(file: string): string {

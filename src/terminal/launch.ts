@@ -72,7 +72,7 @@ export async function variablesOf(
   if (controlToken !== undefined) {
     logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
   }
-  return environmentOf({ baseUrl, url: baseUrl.replace(/\/v1$/, ''), keys, api: user, controlToken })
+  return environmentOf({ baseUrl, keys, api: user, controlToken })
 }
 
 /** A generated control token of 128 bits, if other machines can reach the control interface and no token is given. */

@@ -53,14 +53,12 @@ export async function init(invocation: InitInvocation): Promise<number> {
   }
   for (const plan of missing) write(plan)
   const next = nextCommands(runners, endpointExamples, installed)
+  const unlocked =
+    'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.'
   return show(invocation, { files, written: missing.map(({ path }) => path), next }, [
     `${counted(missing.length, 'file')} written. Next:`,
     ...next.map((command) => `  ${command}`),
-    ...(existsSync('package-lock.json')
-      ? []
-      : [
-          'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.',
-        ]),
+    ...(existsSync('package-lock.json') ? [] : [unlocked]),
   ])
 }
 
