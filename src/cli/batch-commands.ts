@@ -4,46 +4,23 @@ import { linesOf } from '../terminal/print.ts'
 
 const ID = { '<id>': 'id of the batch' }
 
-/** What the commands have in common that show a batch. The routes of resources have no types in this adapter. */
-const SHOWN = { args: ID, lines: (view: object) => batchLines(view as BatchView) }
-
 export const batchCommands = [
   call('batch list', 'GET /batches', {
     description: 'List the batches with their progress',
     columns: ['id', 'status', 'teamspace_id', 'finished', 'held', 'created_at'],
   }),
-  call('batch show', 'GET /batches/{id}', {
-    ...SHOWN,
-    description: 'Show the plan of a batch, its progress and its future events',
-  }),
-  call('batch hold', 'PATCH /batches/{id}', {
-    ...SHOWN,
-    description: 'Stop the progress of a batch until it is released',
+  showing('show', 'GET /batches/{id}', 'Show the plan of a batch, its progress and its future events'),
+  showing('hold', 'PATCH /batches/{id}', 'Stop the progress of a batch until it is released', {
     body: () => ({ hold: true }),
   }),
-  call('batch release', 'PATCH /batches/{id}', {
-    ...SHOWN,
-    description: 'Let a held batch continue',
-    body: () => ({ hold: false }),
-  }),
-  call('batch fail', 'POST /batches/{id}/fail', {
-    ...SHOWN,
-    description: 'Fail a batch that is validating or in progress',
+  showing('release', 'PATCH /batches/{id}', 'Let a held batch continue', { body: () => ({ hold: false }) }),
+  showing('fail', 'POST /batches/{id}/fail', 'Fail a batch that is validating or in progress', {
     args: { ...ID, '[detail]': 'reason in the error of the batch' },
     body: ({ detail }) => ({ detail }),
   }),
-  call('batch expire', 'POST /batches/{id}/expire', {
-    ...SHOWN,
-    description: 'End the completion window of a batch',
-  }),
-  call('batch complete', 'POST /batches/{id}/complete', {
-    ...SHOWN,
-    description: 'Complete a batch at once',
-  }),
-  call('batch cleanup', 'POST /batches/{id}/cleanup', {
-    ...SHOWN,
-    description: 'Remove the results of a terminal batch',
-  }),
+  showing('expire', 'POST /batches/{id}/expire', 'End the completion window of a batch'),
+  showing('complete', 'POST /batches/{id}/complete', 'Complete a batch at once'),
+  showing('cleanup', 'POST /batches/{id}/cleanup', 'Remove the results of a terminal batch'),
   call('batch results', 'GET /batches/{id}/results', {
     description: 'List the results of a batch; before it is terminal, as its plan predicts',
     args: ID,
@@ -56,6 +33,17 @@ export const batchCommands = [
     },
   }),
 ]
+
+/** A command that shows the batch after its call. The routes of resources have no types in this adapter. */
+function showing(
+  name: string,
+  route: string,
+  description: string,
+  more?: Partial<Parameters<typeof call>[2]>,
+) {
+  const lines = (view: object) => batchLines(view as BatchView)
+  return call(`batch ${name}`, route, { description, args: ID, lines, ...more })
+}
 
 function batchLines({ batch, request, progress, plan, ahead }: BatchView): string[] {
   const held = progress.held ? ', held' : ''

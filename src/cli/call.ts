@@ -1,10 +1,10 @@
 import { text } from 'node:stream/consumers'
 import { workspaceService } from '../emulator/service.ts'
 import { controlRoutes } from '../server/control/routes/index.ts'
-import { command, FAILED, OK, SANDBOX_OPTIONS } from '../terminal/command.ts'
+import { command, FAILED, OK } from '../terminal/command.ts'
 import { type AnyCall, controlOf } from '../terminal/control-client.ts'
 import { type JsonSource, jsonArgument, readSource, refusedFile } from '../terminal/json-files.ts'
-import { UsageError } from '../terminal/options.ts'
+import { SANDBOX_OPTIONS, UsageError } from '../terminal/options.ts'
 import { columns, prettyLines, show } from '../terminal/print.ts'
 
 /** `call`: whatever the control interface can do, also where no command does it. */
@@ -30,14 +30,11 @@ export const callCommands = [
         throw new UsageError(['<path>: is missing. Give one, such as call GET /clock.'])
       // Git Bash on Windows puts its own folder before a path that begins with a slash.
       const own = address.replace(/^[a-z]:[/\\](?:.*[/\\])?(?:git|msys\d*)[/\\]/i, '/')
-      const [path = '', query] = own.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
+      const [path = '', search] = own.replace(/^\/?(?:__emulator\/)?/, '/').split('?')
       if (routes.some(({ media, path: known }) => media === 'text/event-stream' && known === path))
         throw new UsageError([`${path} never ends. "workspace-emulator events --follow" prints it.`])
       const source = await bodyOf(given)
-      const call = {
-        query: Object.fromEntries(new URLSearchParams(query)),
-        ...(source && { body: source.value }),
-      }
+      const call = { query: Object.fromEntries(new URLSearchParams(search)), body: source?.value }
       // A parameter of the query is no flag of this command.
       const ask = controlOf(invocation.options, undefined, String) as AnyCall
       const output = await ask(`${method.toUpperCase()} ${encodeURI(path)}`, call).catch((error: unknown) => {
@@ -53,5 +50,5 @@ export const callCommands = [
 async function bodyOf(given: string | undefined): Promise<JsonSource | undefined> {
   if (given === undefined) return undefined
   if (given !== '-') return readSource('json', given, ', - for JSON on standard input')
-  return { value: jsonArgument('json', await text(process.stdin)) ?? null }
+  return { value: jsonArgument('json', await text(process.stdin)) }
 }

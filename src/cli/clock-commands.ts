@@ -85,10 +85,9 @@ function clockLines(clock: Parameters<typeof speedOf>[0]): string[] {
   return frozen === null ? lines : [...lines, frozen]
 }
 
-type Targets = Omit<OptionValues<typeof ADVANCE_OPTIONS>, 'maxEvents' | 'all' | 'only' | 'stable'>
-
 /** The body of the request. The emulator checks the values. Throws {@link UsageError} unless exactly one target is given. */
-function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
+function targetOf(by: string | undefined, options: OptionValues<typeof ADVANCE_OPTIONS>): Target {
+  const { to, steps, untilBatch, status, items } = options
   const goal = untilBatch === undefined ? {} : { until: { batch: untilBatch, status, finished_items: items } }
   if (by !== undefined && parseDuration(by) === undefined)
     throw new UsageError([

@@ -35,9 +35,8 @@ const DEFAULT_COMMAND = 'start'
 
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
-  'start exec certify hunt replay init mcp validate import doctor openapi schema': async () =>
+  'start exec certify hunt replay init mcp validate import doctor openapi schema drift': async () =>
     (await import('./local-commands.ts')).localCommands,
-  drift: async () => (await import('./drift-commands.ts')).driftCommands,
   'wait status reset open env stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,
@@ -63,16 +62,8 @@ export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
 }
 
-/** The options whose variables are known without the other commands: those of containers, and of programs that `exec` runs. */
-const USUAL = { ...EXEC_OPTIONS, ...SHARED }
-
-async function allOptions() {
-  return (await allCommands()).map(({ options }) => options)
-}
-
-// The first word selects the commands. Without one the default command runs; the help lists all commands.
-async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
-  const word = isFlag(argv[0]) && !asksForHelp(argv) ? DEFAULT_COMMAND : (argv[0] ?? '')
+/** The commands that begin with a word; all commands if none does, for the help. */
+async function commandsFor(word = ''): Promise<readonly Declaration[]> {
   const load = MODULES[moduleOf(word) ?? '']
   if (load === undefined) return allCommands()
   return (await load()).filter(({ name }) => name.split(' ')[0] === word)
@@ -81,14 +72,12 @@ async function commandsFor(argv: readonly string[]): Promise<readonly Declaratio
 /** The key of the module with a command. */
 const moduleOf = (word: string) => Object.keys(MODULES).find((words) => words.split(' ').includes(word))
 
-/** The arguments with the words that may be left out: the default command, and the first command of a group. */
-function withDefaults(argv: readonly string[], commands: readonly Declaration[]): readonly string[] {
-  const [first = '', second] = argv
-  if (isFlag(argv[0])) return asksForHelp(argv) ? argv : [DEFAULT_COMMAND, ...argv]
-  const group = commands.filter(({ name }) => name.split(' ')[0] === first)
-  if (group.length === 0 || group.some(({ name }) => name === first) || !isFlag(second) || asksForHelp(argv))
-    return argv
-  return [...(group[0]?.name.split(' ') ?? []), ...argv.slice(1)]
+/** The arguments with the second word of the first command of their group, if they leave it out. */
+function withSecondWord(argv: readonly string[], [command]: readonly Declaration[]): readonly string[] {
+  const [first, ...others] = argv
+  const [group = '', second] = command?.name.split(' ') ?? []
+  const isLeftOut = group === first && second !== undefined && isFlag(others[0])
+  return isLeftOut ? [group, second, ...others] : argv
 }
 
 function isFlag(word: string | undefined): boolean {
@@ -96,10 +85,6 @@ function isFlag(word: string | undefined): boolean {
 }
 
 const HELP = ['-h', '--help', '-v', '--version']
-
-function asksForHelp(argv: readonly string[]): boolean {
-  return argv.some((word) => HELP.includes(word))
-}
 
 // Most commands have `--url`. The example is a flag that the command itself has.
 function footerOf({ options }: Declaration, width: number): string {
@@ -117,14 +102,20 @@ function footerOf({ options }: Declaration, width: number): string {
  */
 export async function run(given: readonly string[], env: Environment, streams: Streams): Promise<number> {
   const asked = given[0] === 'help' ? [...given.slice(1), '--help'] : given
-  const commands = await commandsFor(asked)
-  const argv = withDefaults(asked, commands)
+  const isHelp = asked.some((word) => HELP.includes(word))
+  const words = isFlag(asked[0]) && !isHelp ? [DEFAULT_COMMAND, ...asked] : asked
+  const commands = await commandsFor(words[0])
+  const argv = isHelp ? words : withSecondWord(words, commands)
   const dashes = argv.includes('--') ? argv.indexOf('--') : argv.length
   let code = OK
   const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const { noColor } = resolveOptions({ noColor: START_OPTIONS.noColor }, flags, env)
-    const unknown = await unknownVariables(env, { ...USUAL, ...declaration.options }, allOptions)
+    // The variables of containers, and of programs that `exec` runs, are known without the other commands.
+    const usual = { ...EXEC_OPTIONS, ...SHARED, ...declaration.options }
+    const unknown = await unknownVariables(env, usual, async () =>
+      (await allCommands()).map(({ options }) => options),
+    )
     code = await declaration.run({
       args: command.args,
       afterDashes: argv.slice(dashes + 1),

@@ -1,6 +1,6 @@
-import { type Command, CommandFailed, command, OK, SANDBOX_OPTIONS } from '../terminal/command.ts'
+import { type Command, CommandFailed, command, OK } from '../terminal/command.ts'
 import { type ControlAddress, controlOf } from '../terminal/control-client.ts'
-import { flagOf, UsageError } from '../terminal/options.ts'
+import { flagOf, SANDBOX_OPTIONS, UsageError } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
 /** Scripts that ask this program for the words that fit, so that they never become out of date. */

@@ -7,11 +7,11 @@ import { elapsedTime } from '../core/time/clock.ts'
 import { formatDuration } from '../core/time/instant.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { nextEvent, speedOf } from '../terminal/clock-lines.ts'
-import { CLIENT_OPTIONS, CommandFailed, command } from '../terminal/command.ts'
+import { CommandFailed, command } from '../terminal/command.ts'
 import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from '../terminal/control-client.ts'
-import { SHARED } from '../terminal/options.ts'
+import { CLIENT_OPTIONS, SHARED } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
-import { ENV_OPTIONS, printEnvironment } from './env.ts'
+import { envCommand } from './env.ts'
 
 /** The commands about a running emulator as a whole. */
 export const controlCommands = [
@@ -55,12 +55,7 @@ export const controlCommands = [
       return show(invocation, { url, opened }, [opened ? `Opened: ${url}` : `Open it in a browser: ${url}`])
     },
   }),
-  sandboxCommand('env', {
-    description:
-      'Print the variables that clients of a running emulator read: eval "$(workspace-emulator env)"',
-    options: ENV_OPTIONS,
-    run: printEnvironment,
-  }),
+  envCommand,
   command({
     name: 'stop',
     description: 'End a running emulator: requests in flight finish, and the state is saved',
@@ -115,30 +110,30 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
 }
 
 async function responds(address: ControlAddress): Promise<boolean> {
-  const health = controlOf(address, PATIENCE)('GET /health')
-  return health.then(
-    () => true,
-    () => false,
-  )
+  return controlOf(
+    address,
+    PATIENCE,
+  )('GET /health')
+    .then(() => true)
+    .catch(() => false)
 }
 
 function placeOf({ url, sandbox }: ControlAddress): string {
   return sandbox === undefined ? url : `${url}, sandbox ${sandbox}`
 }
 
-async function openInBrowser(url: string): Promise<boolean> {
-  const [program, ...args] = openerOf(process.platform)
-  const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
-  opener.unref()
-  const ended = once(opener, 'exit').then(
-    ([code]) => code === 0,
-    () => false,
-  )
-  return Promise.race([ended, scheduler.wait(OPENING).then(() => true)])
+/** The programs that open a page. The title is empty, since `start` of Windows uses the first quoted text as the title. */
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
 }
 
-function openerOf(platform: NodeJS.Platform): readonly [string, ...string[]] {
-  if (platform === 'darwin') return ['open']
-  // An empty title, since `start` uses the first quoted text as the title.
-  return platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+async function openInBrowser(url: string): Promise<boolean> {
+  const [program = '', ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
+  opener.unref()
+  const ended = once(opener, 'exit')
+    .then(([code]) => code === 0)
+    .catch(() => false)
+  return Promise.race([ended, scheduler.wait(OPENING).then(() => true)])
 }

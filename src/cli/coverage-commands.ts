@@ -10,11 +10,11 @@ import {
   POINT_KINDS,
   percentOf,
 } from '../server/control/coverage/report.ts'
-import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from '../terminal/command.ts'
+import { CommandFailed, command, FAILED } from '../terminal/command.ts'
 import { controlOf } from '../terminal/control-client.ts'
 import { requireJsonFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
-import { kinds } from '../terminal/options.ts'
+import { CLIENT_OPTIONS, kinds } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 import { writeText } from '../terminal/text-file.ts'
 

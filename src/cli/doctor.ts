@@ -48,10 +48,7 @@ export function nodeVersion(version: string): Finding {
 }
 
 /** @param access throws if the path may not be used in the given mode */
-export function dataDirectory(
-  data: string,
-  access: (path: string, mode: number) => void = accessSync,
-): Finding {
+export function dataDirectory(data: string, access: (path: string, mode: number) => void = accessSync) {
   const directory = resolve(data)
   const fix = 'give another directory with --data, or start with --ephemeral.'
   const standing = nearest(directory)

@@ -42,15 +42,11 @@ export const endpointCommands = [
       if (method === undefined)
         throw new UsageError([`<method>: "${given}" is not one of ${METHODS.join(', ')}.`])
       const { from, endpoints: folder } = invocation.options
-      const source = from && readText(from, 'Give the path of an OpenAPI document.')
+      const source = from && { text: readText(from, 'Give the path of an OpenAPI document.'), file: from }
       const { scaffold } = await import('../endpoints/scaffold.ts')
       let file = folder
       try {
-        const script = scaffold(
-          { method, path },
-          workspaceService,
-          from && source ? { text: source, file: from } : undefined,
-        )
+        const script = scaffold({ method, path }, workspaceService, source || undefined)
         file = join(folder, `${script.name}.ts`)
         mkdirSync(folder, { recursive: true })
         writeFileSync(file, script.text, { flag: 'wx' })

@@ -8,15 +8,8 @@ import { later } from '../core/time/realtime.ts'
 import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
 import { styledFinding } from '../terminal/conduct-commands.ts'
-import { Child, type Ended, GRACE, proxyVariable } from '../terminal/exec-child.ts'
-import {
-  closeWithReport,
-  generatedToken,
-  launch,
-  loggerOf,
-  type StartOptions,
-  variablesOf,
-} from '../terminal/launch.ts'
+import { Child, type Ended, GRACE } from '../terminal/exec-child.ts'
+import { closeWithReport, generatedToken, launch, loggerOf, variablesOf } from '../terminal/launch.ts'
 import type { Line } from '../terminal/line.ts'
 import { type Environment, isNpmScript, variableOf } from '../terminal/options.ts'
 import { rendered } from '../terminal/print.ts'
@@ -40,7 +33,9 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
   const { coverage, conduct, recordFailures: folder, keep, requireRequests, ...start } = invocation.options
-  const options = withOwnDefaults(start, given)
+  // The defaults disturb no other emulator, and leave nothing on disk.
+  const ephemeral = start.ephemeral || !given.has('data')
+  const options = { ...start, ephemeral, controlToken: start.controlToken ?? generatedToken(start) }
   if (folder !== undefined) requireWritable(folder, 'recordFailures')
   // A file that cannot be used must not be found after a long run.
   if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
@@ -67,9 +62,8 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
     const began = elapsedTime()
     // Fixtures of tests read whether their sandboxes can be opened after the run.
     const own = { ...env, ...variables, [variableOf('keep')]: String(keep) }
-    const ended = interruption.ended() ?? (await child.run(command, own))
+    const { failure, code, signal } = interruption.ended() ?? (await child.run(command, own))
     const duration_ms = Math.round(elapsedTime() - began)
-    const { failure, code, signal } = ended
     if (failure !== undefined) terminal.err(failure)
     const hasRun = failure === undefined && signal === null
     const isUnused = hasRun && tally.operations.length === 0
@@ -117,15 +111,9 @@ export async function exec(invocation: Invocation<typeof EXEC_OPTIONS>): Promise
 }
 
 function noRequestLine(env: Environment): string {
-  const proxy = proxyVariable(env)
+  const proxy = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
   const likely = `${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
   return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${proxy ? ` ${likely}` : ''}`
-}
-
-/** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
-function withOwnDefaults(options: StartOptions, given: ReadonlySet<string>): StartOptions {
-  const ephemeral = options.ephemeral || !given.has('data')
-  return { ...options, ephemeral, controlToken: options.controlToken ?? generatedToken(options) }
 }
 
 /** The first signal goes to the command, which decides when it ends; after a second one it has one second. */

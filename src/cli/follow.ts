@@ -2,15 +2,16 @@ import { directFetch } from '../client/direct.ts'
 import { type EventOptions, followEvents } from '../client/events.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import type { SandboxEvent } from '../index.ts'
-import { OK, type SandboxInvocation } from '../terminal/command.ts'
+import { type Invocation, OK } from '../terminal/command.ts'
 import { emulatorOrigin, failure, namedIn } from '../terminal/control-client.ts'
+import type { SANDBOX_OPTIONS } from '../terminal/options.ts'
 
 /**
  * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.
  * Rejects with {@link CommandFailed} when no emulator responds, or when the connection breaks.
  */
 export async function follow(
-  { options, terminal }: SandboxInvocation,
+  { options, terminal }: Invocation<typeof SANDBOX_OPTIONS>,
   { types, signal }: EventOptions,
   onEvent: (event: SandboxEvent) => unknown,
 ): Promise<number> {

@@ -1,9 +1,7 @@
-import type { OwnCalls } from '../client/ask.ts'
 import { SECOND } from '../core/time/instant.ts'
 import { option } from '../emulator/option.ts'
 import { limitDraft, limitFill } from '../server/control/routes/limits.ts'
 import { call } from '../terminal/call-command.ts'
-import type { Line } from '../terminal/line.ts'
 import { argumentOf, freeText, kinds, numberIn } from '../terminal/options.ts'
 import { linesOf } from '../terminal/print.ts'
 
@@ -14,7 +12,16 @@ const COLUMNS = ['operation', 'key', 'limit', 'window_s', 'used', 'remaining', '
 export const limitCommands = [
   call('limits list', 'GET /limits', {
     description: 'List the rate windows that hold requests, and the limits that differ from the default',
-    lines: limitLines,
+    lines: ({ data, overrides, enforced, clock }) => [
+      ...linesOf({ data }, COLUMNS, 'No window holds a request.'),
+      ...overrides.map(
+        ({ operation, limit, window_s }) => `${operation}: ${limit} requests in ${window_s} s`,
+      ),
+      ...(enforced
+        ? []
+        : ['Full windows do not refuse requests: the emulator was started with --limits off.']),
+      ...(clock === 'wall' ? ['The windows use the real clock (setting limits.clock).'] : []),
+    ],
   }),
   call('limits fill', 'POST /limits/{operation}/fill', {
     description: 'Use up a rate window, so that the next request is refused',
@@ -45,12 +52,3 @@ export const limitCommands = [
     ],
   }),
 ]
-
-function limitLines({ data, overrides, enforced, clock }: OwnCalls['GET /limits']['output']): Line[] {
-  return [
-    ...linesOf({ data }, COLUMNS, 'No window holds a request.'),
-    ...overrides.map(({ operation, limit, window_s }) => `${operation}: ${limit} requests in ${window_s} s`),
-    ...(enforced ? [] : ['Full windows do not refuse requests: the emulator was started with --limits off.']),
-    ...(clock === 'wall' ? ['The windows use the real clock (setting limits.clock).'] : []),
-  ]
-}

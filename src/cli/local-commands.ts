@@ -1,8 +1,12 @@
+import { didYouMean } from '../core/did-you-mean.ts'
 import { toggle } from '../emulator/option.ts'
 import { command } from '../terminal/command.ts'
-import { PRINT_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { PRINT_OPTIONS, START_OPTIONS, UsageError } from '../terminal/options.ts'
+import { prettyLines, show } from '../terminal/print.ts'
 import {
   CERTIFY_OPTIONS,
+  DRIFT_OPTIONS,
+  DRIFT_RECORD_OPTIONS,
   HUNT_OPTIONS,
   IMPORT_OPTIONS,
   MCP_OPTIONS,
@@ -104,13 +108,43 @@ export const localCommands = [
     name: 'openapi',
     description: 'Print the OpenAPI document of the emulated API under the default settings',
     options: PRINT_OPTIONS,
-    run: async (invocation) => (await import('./documents-commands.ts')).openapi(invocation),
+    run: async (invocation) => {
+      const document = (await import('../emulator/documents.ts')).openApiDocument()
+      return show(invocation, document, prettyLines(document))
+    },
   }),
   command({
     name: 'schema',
     description: 'Print the JSON Schema of a kind of JSON files, or list the kinds',
     args: { '[name]': 'such as fixtures' },
     options: PRINT_OPTIONS,
-    run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
+    run: async (invocation) => {
+      const { fileSchemas } = await import('../emulator/documents.ts')
+      const [name] = invocation.args
+      const names = Object.keys(fileSchemas)
+      if (name === undefined) return show(invocation, { schemas: names }, names)
+      if (!Object.hasOwn(fileSchemas, name)) {
+        const hint = didYouMean(name, names) || ` Give one of ${names.join(', ')}.`
+        throw new UsageError([`<name>: there is no schema "${name}".${hint}`])
+      }
+      const document = fileSchemas[name as keyof typeof fileSchemas]()
+      return show(invocation, document, prettyLines(document))
+    },
+  }),
+  command({
+    name: 'drift',
+    description:
+      'Repeat recordings of traffic with the real service, and say whose fault each difference is: exit code 1 for a difference, 3 if less than half of the exchanges could be compared',
+    args: { '<paths...>': 'HAR files, or directories of them' },
+    options: DRIFT_OPTIONS,
+    run: async (invocation) => (await import('../tools/drift/command.ts')).drift(invocation),
+  }),
+  command({
+    name: 'drift record',
+    description:
+      'Run the command after -- with a proxy to the real service (WORKSPACE_BASE_URL), which records its requests and puts in the key, and end with the exit code of the command',
+    ...otherCommand('drift record', 'node read.mjs'),
+    options: DRIFT_RECORD_OPTIONS,
+    run: async (invocation) => (await import('../tools/drift/record.ts')).recordDrift(invocation),
   }),
 ]

@@ -37,9 +37,6 @@ export const INIT_OPTIONS = {
   ...PRINT_OPTIONS,
 }
 
-export const VALIDATE_OPTIONS = {
-  ...{ fixtures, settings, scenarios, endpoints },
-  ...PRINT_OPTIONS,
-}
+export const VALIDATE_OPTIONS = { fixtures, settings, scenarios, endpoints, ...PRINT_OPTIONS }
 
 export const DOCTOR_OPTIONS = { port, host, data, ...PRINT_OPTIONS }

@@ -12,17 +12,16 @@ const streams: Streams = {
 
 /** The whole program: runs the command line of this process and ends it with the exit code. */
 export async function main(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // A reader that has closed the pipe (`| head`) is not an error.
+      if (error.code !== 'EPIPE') throw error
+    })
   process.on('uncaughtException', hearUncaught)
   process.on('unhandledRejection', hearUncaught)
   const code = await run(process.argv.slice(2), environment(), streams)
   // Handles may still be open, but all data is saved. Pending output is written before the exit.
   process.stdout.write('', () => process.exit(code))
-}
-
-// A reader that has closed the pipe (`| head`) is not an error.
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
 }
 
 // A late error of a scenario script is printed. A defect of the emulator ends the process with one clear line, instead of

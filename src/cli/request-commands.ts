@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { CallControl, OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../client/ask.ts'
 import type { Json } from '../core/json.ts'
 import { counted } from '../core/words.ts'
 import { kind, option, optional, toggle } from '../emulator/option.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
-import { FAILED, OK, type SandboxInvocation } from '../terminal/command.ts'
+import { FAILED, OK } from '../terminal/command.ts'
 import { RequestRefused } from '../terminal/control-client.ts'
 import { bodyLines } from '../terminal/explain-command.ts'
 import { readSource } from '../terminal/json-files.ts'
@@ -13,25 +13,14 @@ import { freeText, kinds, type OptionValues, SHARED } from '../terminal/options.
 import { linesOf, show, textOf } from '../terminal/print.ts'
 import { requestLines, rowOf } from '../terminal/request-line.ts'
 
-type Listed = OwnCalls['GET /requests']['output']
-type Entry = Listed['data'][number]
+type Entry = OwnCalls['GET /requests']['output']['data'][number]
 type Check = OwnCalls['POST /requests/verify']['output']
 
-/** The columns that a table of requests can have. */
+/** The columns of the table of requests by default, and those that it can have. */
+const USUAL_COLUMNS = ['id', 'at', 'status', 'request', 'operation', 'error']
 const COLUMNS = [
-  ...[
-    'id',
-    'at',
-    'status',
-    'request',
-    'operation',
-    'error',
-    'method',
-    'path',
-    'key',
-    'idempotency_key',
-    'trace',
-  ],
+  ...USUAL_COLUMNS,
+  ...['method', 'path', 'key', 'idempotency_key', 'trace'],
   ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
 ]
 const columnList = kind(
@@ -52,31 +41,55 @@ const FILTERS = {
   since,
   limit: optional(kinds.count, '100', 'how many requests to list, the newest ones'),
 }
-const LIST_OPTIONS = {
-  ...FILTERS,
-  full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
-  follow,
-  stable,
-  columns: option(columnList, COLUMNS.slice(0, 6), {
-    description: `columns of the table: ${COLUMNS.join(', ')}`,
-  }),
-}
-const MATCH = {
-  '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
+/** What the commands have in common that check requests. */
+const CHECK = {
+  args: {
+    '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
+  },
+  lines: checkLines,
+  code: ({ passed }: Check) => (passed ? OK : FAILED),
 }
 
 export const requestCommands = [
   sandboxCommand('requests', {
     description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
-    options: LIST_OPTIONS,
+    options: {
+      ...FILTERS,
+      full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
+      follow,
+      stable,
+      columns: option(columnList, USUAL_COLUMNS, {
+        description: `columns of the table: ${COLUMNS.join(', ')}`,
+      }),
+    },
     run: async (ask, invocation) => {
       const { options } = invocation
-      if (options.follow) return followed(ask, invocation)
-      const body = await ask('GET /requests', { query: listQuery(options) })
+      let query = { ...queryOf(options), full: isOn(options.full) }
+      if (options.follow) {
+        const { follow } = await import('./follow.ts')
+        return follow(invocation, { types: ['request'] }, async ({ type }) => {
+          if (type === 'end') return
+          const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
+            // The last printed request is not in the log any more, so all its entries are new.
+            if (!(error instanceof RequestRefused) || query.since === undefined) throw error
+            query = { ...query, since: undefined }
+            return ask('GET /requests', { query })
+          })
+          for (const entry of data)
+            show(invocation, entry, options.full ? fullLines(entry) : entryLines(entry))
+          query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
+        })
+      }
+      const body = await ask('GET /requests', { query })
       if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
+      const { matched, capacity, dropped } = body
       const data = body.data.map(rowOf)
-      const table = linesOf({ data }, options.columns, 'No request in the log matches.')
-      return show(invocation, body, [...table, ...notListed(body, data.length)])
+      const more = `The newest ${data.length} of ${matched} matching requests; --limit shows more.`
+      return show(invocation, body, [
+        ...linesOf({ data }, options.columns, 'No request in the log matches.'),
+        ...(matched > data.length ? [more] : []),
+        ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
+      ])
     },
   }),
   call('requests export', 'GET /requests/har', {
@@ -91,37 +104,29 @@ export const requestCommands = [
     exports: ({ log }, _, { har }) => [har, counted(log.entries.length, 'request')],
   }),
   call('requests verify', 'POST /requests/verify', {
+    ...CHECK,
     description: 'Check that requests have come: exit code 1 when they have not',
-    args: MATCH,
     options: { exactly: optional(kinds.number, 'at least 1', 'how many requests must have come') },
     body: async ({ match }, { exactly }) => ({
       match: await matchOf(match),
       count: exactly === undefined ? undefined : { exactly },
     }),
-    lines: checkLines,
-    code: checkCode,
   }),
   call('requests wait', 'POST /requests/wait', {
+    ...CHECK,
     description: 'Wait until requests have come: exit code 1 when the time is up',
-    args: MATCH,
     options: { count: option(kinds.count, 1, { description: 'how many requests to wait for' }), timeout },
     body: async ({ match }, { count, timeout }) => ({
       match: await matchOf(match),
       count,
       timeout_ms: timeout,
     }),
-    lines: checkLines,
-    code: checkCode,
   }),
 ]
 
 // The emulator checks the match.
 async function matchOf(text = ''): Promise<Json> {
   return (await readSource('match', text)).value
-}
-
-function checkCode({ passed }: Check): number {
-  return passed ? OK : FAILED
 }
 
 function checkLines({ passed, actual, expected, nearest = [], description }: Check): string[] {
@@ -134,27 +139,6 @@ function checkLines({ passed, actual, expected, nearest = [], description }: Che
       ...missed.map((each) => `    ${Object.values(each).map(textOf).join('  ')}`),
     ]),
   ]
-}
-
-/** Prints the newest requests, and each that comes after them. */
-async function followed(
-  ask: CallControl,
-  invocation: SandboxInvocation<typeof LIST_OPTIONS>,
-): Promise<number> {
-  const { options } = invocation
-  const { follow } = await import('./follow.ts')
-  let query = listQuery(options)
-  const printNew = async (): Promise<void> => {
-    const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
-      // The last printed request is not in the log any more, so all its entries are new.
-      if (!(error instanceof RequestRefused) || query.since === undefined) throw error
-      query = { ...query, since: undefined }
-      return ask('GET /requests', { query })
-    })
-    for (const entry of data) show(invocation, entry, options.full ? fullLines(entry) : entryLines(entry))
-    query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
-  }
-  return follow(invocation, { types: ['request'] }, ({ type }) => (type === 'end' ? undefined : printNew()))
 }
 
 function entryLines({ duration_ms: ms = null, ...entry }: Entry): Line[] {
@@ -173,28 +157,8 @@ function fullLines(entry: Entry): Line[] {
   ]
 }
 
-function queryOf({
-  operation,
-  method,
-  path,
-  status,
-  since,
-  idempotencyKey,
-  trace,
-  limit,
-  stable,
-}: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'stable'>>) {
+function queryOf(options: OptionValues<typeof FILTERS & Pick<typeof SHARED, 'stable'>>) {
+  const { operation, method, path, status, since, idempotencyKey, trace, limit, stable } = options
   const texts = { operation, method, path, status, since, trace, idempotency_key: idempotencyKey }
   return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
-}
-
-function listQuery(options: OptionValues<typeof LIST_OPTIONS>) {
-  return { ...queryOf(options), full: isOn(options.full) }
-}
-
-function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
-  return [
-    ...(matched > shown ? [`The newest ${shown} of ${matched} matching requests; --limit shows more.`] : []),
-    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
-  ]
 }

@@ -1,13 +1,11 @@
 import { readFixtures, SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
 import type { OwnCalls } from '../client/ask.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
-import type { Issue } from '../core/json.ts'
 import { optional, toggle } from '../emulator/option.ts'
-import { call, NAME_ARGUMENT, sandboxCommand } from '../terminal/call-command.ts'
+import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
-import { type ControlAddress, emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
+import { emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
 import { fixturesFailure, requireJsonFile, settingsFailure } from '../terminal/json-files.ts'
-import type { Line } from '../terminal/line.ts'
 import { described, kinds, type OptionValues, SHARED, START_OPTIONS } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
 
@@ -28,34 +26,56 @@ const CREATE_OPTIONS = {
   fromSnapshot: optional(kinds.sandboxName, 'none', 'snapshot of --sandbox to start from'),
 }
 
+const NAME = { '<name>': 'lower-case letters, digits and hyphens' }
+
 export const sandboxCommands = [
   call('snapshot list', 'GET /snapshots', {
     description: 'List the snapshots of a sandbox',
-    lines: snapshotLines,
+    lines: ({ data }) => {
+      if (data.length === 0)
+        return ['There are no snapshots. "workspace-emulator snapshot save NAME" saves one.']
+      const rows = data.map((each) => [each.name, each.saved_at, each.revision, each.records, each.problem])
+      return table(['NAME', 'CLOCK', 'REVISION', 'RECORDS', ''], rows)
+    },
   }),
   call('snapshot save', 'POST /snapshots', {
     description: 'Save the whole state, clock included; it replaces a snapshot of that name',
-    args: NAME_ARGUMENT,
+    args: NAME,
     body: ({ name }) => ({ name }),
-    lines: (body) => [`Snapshot ${body.name} saved${factsOf(body)}.`],
+    lines: ({ name, records, saved_at, replaced }) => {
+      const instead = replaced ? ', in place of the previous one' : ''
+      return [`Snapshot ${name} saved: ${records} records, clock ${saved_at}${instead}.`]
+    },
   }),
   call('snapshot restore', 'POST /snapshots/{name}/restore', {
     description: 'Restore everything from a snapshot, the clock included',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: ({ now }, { name }) => [`The sandbox is restored from snapshot ${name}; its clock is at ${now}.`],
   }),
   call('snapshot delete', 'DELETE /snapshots/{name}', {
     description: 'Delete a snapshot',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: (_, { name }) => [`Snapshot ${name} deleted.`],
   }),
   call('sandbox list', 'GET /sandboxes', {
     description: 'List the sandboxes of the emulator',
-    lines: sandboxLines,
+    lines: ({ data }, _, options) => {
+      const rows = data.map((each) => [
+        each.name,
+        ...(each.state === 'open'
+          ? [each.now, each.rate === 0 ? 'frozen' : each.rate, each.records, each.requests]
+          : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']),
+        each.persist ? 'on disk' : 'in memory',
+        `${emulatorOrigin(options)}${each.base_url_path}`,
+      ])
+      const problems = data.flatMap((each) => ('problem' in each ? (each.problem ?? []) : []))
+      const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
+      return [...table(head, rows), ...problems]
+    },
   }),
   sandboxCommand('sandbox create', {
     description: 'Create a sandbox with the options of the emulator, changed by flags',
-    args: NAME_ARGUMENT,
+    args: NAME,
     options: CREATE_OPTIONS,
     run: async (ask, invocation) => {
       const { args, options } = invocation
@@ -72,7 +92,7 @@ export const sandboxCommands = [
   }),
   call('sandbox delete', 'DELETE /sandboxes/{name}', {
     description: 'Remove a sandbox with its snapshots and files',
-    args: NAME_ARGUMENT,
+    args: NAME,
     lines: (_, { name }) => [`Sandbox ${name} removed, with its snapshots.`],
   }),
 ]
@@ -82,48 +102,16 @@ async function chosen({ options, given, typed }: Invocation<typeof CREATE_OPTION
   const { persist, fromSnapshot } = options
   // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
   const isSet = fromSnapshot === undefined ? given : typed
-  const chosenOf = <N extends keyof typeof options>(name: N): (typeof options)[N] | undefined =>
-    isSet.has(name) ? options[name] : undefined
-  const [fixtures, settings] = [chosenOf('fixtures'), chosenOf('settings')]
+  const own: Partial<typeof options> = Object.fromEntries(
+    Object.entries(options).filter(([name]) => isSet.has(name)),
+  )
+  const { fixtures, settings, seed, clock, rate, scenario, skipOnPoll: skip_on_poll } = own
   return {
+    ...{ seed, clock, rate, scenario, skip_on_poll, from_snapshot: fromSnapshot },
     fixtures: fixtures === undefined ? undefined : await readSource(fixtures),
-    seed: chosenOf('seed'),
-    clock: chosenOf('clock'),
-    rate: chosenOf('rate'),
-    skip_on_poll: chosenOf('skipOnPoll'),
-    scenario: chosenOf('scenario'),
     settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
     persist: given.has('persist') ? persist : undefined,
-    from_snapshot: fromSnapshot,
   }
-}
-
-function snapshotLines({ data }: OwnCalls['GET /snapshots']['output']): Line[] {
-  if (data.length === 0) return ['There are no snapshots. "workspace-emulator snapshot save NAME" saves one.']
-  const rows = data.map((each) => [each.name, each.saved_at, each.revision, each.records, each.problem])
-  return table(['NAME', 'CLOCK', 'REVISION', 'RECORDS', ''], rows)
-}
-
-function factsOf({ saved_at, records, replaced }: OwnCalls['POST /snapshots']['output']): string {
-  return `: ${records} records, clock ${saved_at}${replaced ? ', in place of the previous one' : ''}`
-}
-
-function sandboxLines(
-  { data }: OwnCalls['GET /sandboxes']['output'],
-  _: unknown,
-  address: ControlAddress,
-): Line[] {
-  const rows = data.map((each) => [
-    each.name,
-    ...(each.state === 'open'
-      ? [each.now, each.rate === 0 ? 'frozen' : each.rate, each.records, each.requests]
-      : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']),
-    each.persist ? 'on disk' : 'in memory',
-    `${emulatorOrigin(address)}${each.base_url_path}`,
-  ])
-  const problems = data.flatMap((each) => ('problem' in each && each.problem !== null ? [each.problem] : []))
-  const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
-  return [...table(head, rows), ...problems]
 }
 
 type Fixtures = NonNullable<NonNullable<OwnCalls['POST /reset']['body']>['fixtures']>
@@ -141,13 +129,11 @@ async function readSource(source: string): Promise<Fixtures> {
 }
 
 /** Adds the lines of the files to the error of a refused request whose body came from them. */
-async function inFiles(
-  error: unknown,
-  { fixtures, settings = '' }: Pick<OptionValues<typeof CREATE_OPTIONS>, 'fixtures' | 'settings'>,
-): Promise<unknown> {
+async function inFiles(error: unknown, options: OptionValues<typeof CREATE_OPTIONS>): Promise<unknown> {
   if (!(error instanceof RequestRefused)) return error
+  const { fixtures, settings = '' } = options
   const { issues } = error
-  const below = (field: string): Issue[] =>
+  const below = (field: string) =>
     issues
       .filter(({ pointer }) => pointer.startsWith(`${field}/`))
       .map((issue) => ({ ...issue, pointer: issue.pointer.slice(field.length) }))

@@ -1,15 +1,20 @@
-import type { OwnCalls } from '../client/ask.ts'
 import type { ActiveScenario, ListedScenario } from '../core/scenarios/source.ts'
 import { toggle } from '../emulator/option.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
-import type { Line } from '../terminal/line.ts'
 import { show, table } from '../terminal/print.ts'
 import { unfiredLines } from './fault-commands.ts'
 
 export const scenarioCommands = [
   call('scenario list', 'GET /scenarios', {
     description: 'List the scenarios, and show which one is active',
-    lines: scenarioLines,
+    lines: ({ data, active }) => [
+      ...table(
+        ['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'],
+        data.map((entry) => [entry.name, entry.origin, stateOf(entry), entry.description]),
+      ),
+      ...data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
+      ...activeLines(active),
+    ],
   }),
   call('scenario start', 'POST /scenarios/{name}/start', {
     description: 'Start a scenario on a sandbox, instead of the active one',
@@ -30,15 +35,6 @@ export const scenarioCommands = [
     },
   }),
 ]
-
-function scenarioLines(body: OwnCalls['GET /scenarios']['output']): Line[] {
-  const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), entry.description])
-  return [
-    ...table(['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], rows),
-    ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
-    ...activeLines(body.active),
-  ]
-}
 
 function stateOf({ active, valid, generation }: ListedScenario): string {
   const states = [

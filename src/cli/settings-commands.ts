@@ -1,5 +1,4 @@
 import { didYouMean } from '../core/did-you-mean.ts'
-import type { Json } from '../core/json.ts'
 import { syntaxIssue } from '../core/json-text.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { CommandFailed } from '../terminal/command.ts'
@@ -21,34 +20,27 @@ export const settingsCommands = [
         ])
         return show(invocation, body, columns(rows))
       }
-      const value = settingOf(body.values, key)
+      if (!Object.hasOwn(body.values, key))
+        throw new CommandFailed(
+          `There is no setting "${key}".${didYouMean(key, Object.keys(body.values))} "workspace-emulator settings" lists them.`,
+        )
+      const value = body.values[key]
       return show(invocation, { key, value }, [JSON.stringify(value)])
     },
   }),
   call('settings set', 'PATCH /settings', {
     description: 'Change a setting: null restores the default',
     args: { '<key>': KEY, '<value>': 'JSON; any other text is a string' },
-    body: ({ key = '', value = '' }) => ({ [key]: jsonOrText(value) }),
+    body: ({ key = '', value = '' }) => ({ [key]: syntaxIssue(value) ? value : JSON.parse(value) }),
     lines: ({ values }, { key = '' }) => [`${key} = ${JSON.stringify(values[key])}`],
   }),
   call('assumptions', 'GET /assumptions', {
     description:
       'List the questions that the specification leaves open, the decisions of the emulator, and how often they were used',
     lines: ({ data }) => {
-      const keys = (settings: (typeof data)[number]['settings']) => settings.map(({ key }) => key).join(' ')
-      const rows = data.map(({ id, used, settings, decision }) => [id, used, decision, keys(settings)])
+      const keys = (each: (typeof data)[number]) => each.settings.map(({ key }) => key).join(' ')
+      const rows = data.map((each) => [each.id, each.used, each.decision, keys(each)])
       return table(['ID', 'USED', 'DECISION', 'SETTINGS'], rows)
     },
   }),
 ]
-
-function settingOf(values: Readonly<Record<string, unknown>>, key: string): unknown {
-  if (Object.hasOwn(values, key)) return values[key]
-  throw new CommandFailed(
-    `There is no setting "${key}".${didYouMean(key, Object.keys(values))} "workspace-emulator settings" lists them.`,
-  )
-}
-
-function jsonOrText(text: string): Json {
-  return syntaxIssue(text) === undefined ? (JSON.parse(text) as Json) : text
-}

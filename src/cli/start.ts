@@ -3,8 +3,7 @@ import { type PlainKey, readyKeys } from '../core/request/plain-keys.ts'
 import { activeOn } from '../core/scenarios/force.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
-import type { Logger } from '../emulator/options.ts'
-import { type Invocation, OK, type Terminal } from '../terminal/command.ts'
+import { type Invocation, OK } from '../terminal/command.ts'
 import {
   closeWithReport,
   generatedToken,
@@ -34,34 +33,24 @@ export async function start(invocation: Invocation<typeof START_OPTIONS>): Promi
   }, isNpmScript(env))
   const emulator = await starting
   printRequests(emulator, invocation, isFollowed(options, terminal))
-  if (token !== undefined) terminal.err(tokenWarning(options.host, token))
-  await announce(emulator, options, token, { terminal, logger })
+  if (token !== undefined) {
+    terminal.err(
+      `Warning: on ${options.host}, other machines can reach this emulator. Its control interface requires a token, created for this run: ${token}`,
+    )
+    terminal.err('Set your own token with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.')
+  }
+  if (options.json || !options.quiet) {
+    const keys = await emulator.plainKeys()
+    const facts = factsOf(emulator, options)
+    if (options.json) {
+      const { base_url, control_url } = facts
+      const ready = { base_url, control_url, port: emulator.port, keys: readyKeys(keys) }
+      terminal.out(JSON.stringify({ ...ready, control_token: token }))
+    } else if (options.logFormat === 'json') logger.info('ready', facts)
+    else terminal.lines(banner(facts, keys))
+  }
   await stopped
   return OK
-}
-
-function tokenWarning(host: string, token: string): string {
-  return [
-    `Warning: on ${host}, other machines can reach this emulator. Its control interface requires a token, created for this run: ${token}`,
-    'Set your own token with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
-  ].join('\n')
-}
-
-async function announce(
-  emulator: RunningEmulator,
-  options: StartOptions,
-  token: string | undefined,
-  { terminal, logger }: { readonly terminal: Terminal; readonly logger: Logger },
-): Promise<void> {
-  if (options.quiet && !options.json) return
-  const { baseUrl, controlUrl, port } = emulator
-  const keys = await emulator.plainKeys()
-  const facts = factsOf(emulator, options)
-  if (options.json) {
-    const ready = { base_url: baseUrl, control_url: controlUrl, port, keys: readyKeys(keys) }
-    terminal.out(JSON.stringify({ ...ready, control_token: token }))
-  } else if (options.logFormat === 'json') logger.info('ready', facts)
-  else terminal.lines(banner(facts, keys))
 }
 
 /** The facts of a started emulator. */

@@ -6,7 +6,6 @@ const { secrets, stable } = SHARED
 
 const COLLECTION = { '<collection>': 'such as pages; the command state lists them' }
 const RECORD = { ...COLLECTION, '<id>': 'id of the record' }
-const FILE = { '<file>': 'JSON file, or JSON in quotes' }
 
 export const stateCommands = [
   call('state', 'GET /collections', { description: 'List the collections, and how many records each has' }),
@@ -56,7 +55,7 @@ export const stateCommands = [
   }),
   call('state import', 'PUT /state', {
     description: 'Replace the whole state by a document',
-    args: FILE,
+    args: { '<file>': 'JSON file, or JSON in quotes' },
     body: 'file',
   }),
 ]

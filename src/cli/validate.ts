@@ -5,7 +5,7 @@ import { didYouMean } from '../core/did-you-mean.ts'
 import { Refusal } from '../core/errors.ts'
 import { checkDraft } from '../core/faults/arm.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
-import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { checkDocument } from '../core/state/document.ts'
@@ -36,8 +36,8 @@ type ValidateInvocation = Invocation<typeof VALIDATE_OPTIONS>
 /** A file and all its issues. */
 interface FileCheck {
   readonly file: string
-  /** Undefined when the file cannot be read. */
-  readonly kind: Kind | undefined
+  /** As messages show it; undefined when the file cannot be read. */
+  readonly kind: string | undefined
   readonly issues: readonly LocatedIssue[]
   /** What breaks a replay, or crosses sandboxes. */
   readonly warnings?: readonly string[]
@@ -54,7 +54,7 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const alone: FileCheck[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
-    if (isInFolder(file, under.endpoints)) {
+    if ([resolve(file), dirname(resolve(file))].includes(resolve(under.endpoints))) {
       for (const check of await endpointChecks(file)) alone.push(check)
       continue
     }
@@ -98,54 +98,45 @@ async function checkOn(file: string, under: Under): Promise<FileCheck | 'scenari
   const isMissing = !existsSync(file)
   if (isMissing && (isScenario || file === under.scenarios)) {
     const what = file === under.scenarios ? 'directory' : 'file'
-    const detail = `there is no such ${what}; the path is relative to the working directory`
-    return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
+    return refused(file, undefined, `there is no such ${what}; the path is relative to the working directory`)
   }
-  if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
+  // A shell expands a glob to scenarios and helpers. A helper is checked with the scenarios that import it.
+  if (SCRIPTS.includes(extname(file)) && basename(file).startsWith('_'))
+    return { file, kind: 'helper', issues: [] }
   if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
   if ('issue' in read) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
   const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
   if (kind === 'scenario') return kind
   if (kind === 'HAR')
-    return {
-      file,
-      kind,
-      issues: [
-        {
-          file,
-          line: 0,
-          pointer: '',
-          detail: `is a recording. Run: workspace-emulator drift ${shellWord(file)}`,
-        },
-      ],
-    }
+    return refused(file, kind, `is a recording. Run: workspace-emulator drift ${shellWord(file)}`)
   if (kind === 'fixtures') {
     const error = await failureOf({ fixtures: file, settings: under.settings, endpoints: under.endpoints })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
     return { file, kind, issues }
   }
-  return { file, kind, issues: located(file, read.text, await issuesOf(kind, read.document, under)) }
+  if (kind === 'settings') {
+    const error = await failureOf({ fixtures: {}, settings: read.document })
+    const issues = error instanceof Refusal ? (error.options.issues ?? []) : []
+    return { file, kind, issues: located(file, read.text, issues) }
+  }
+  const checked = await inSandbox(under, ({ service, settings }) =>
+    // A state document has its own settings, and all records that it refers to.
+    kind === 'state'
+      ? checkDocument(read.document, service, false)
+      : checkDraft(read.document, service, settings),
+  )
+  return { file, kind, issues: located(file, read.text, 'issues' in checked ? checked.issues : []) }
 }
 
-async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise<readonly Issue[]> {
-  if (kind === 'settings') {
-    const error = await failureOf({ fixtures: {}, settings: document })
-    return error instanceof Refusal ? (error.options.issues ?? []) : []
-  }
-  return inSandbox(under, ({ service, settings }) => {
-    // A state document has its own settings, and all records that it refers to.
-    const checked =
-      kind === 'state' ? checkDocument(document, service, false) : checkDraft(document, service, settings)
-    return 'issues' in checked ? checked.issues : []
-  })
+/** The check on a file that cannot be used as a whole. */
+function refused(file: string, kind: string | undefined, detail: string): FileCheck {
+  return { file, kind, issues: [{ file, line: 0, pointer: '', detail }] }
 }
 
 /** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */
-async function inSandbox<T>(
-  { fixtures, settings, endpoints }: Under,
-  check: (sandbox: Sandbox) => T | Promise<T>,
-): Promise<T> {
+async function inSandbox<T>(under: Under, check: (sandbox: Sandbox) => T | Promise<T>): Promise<T> {
+  const { fixtures, settings, endpoints } = under
   const usual = await started({ fixtures, settings, endpoints })
   const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {}, endpoints })
   try {
@@ -164,16 +155,11 @@ function scenarioVerdicts(sources: readonly string[], under: Under): Promise<rea
       const found = await checkScenarios(source, sandbox)
       // Not an error: a team may have the directory before its first scenario.
       const isEmpty = found.length === 0 && typeof source === 'string'
-      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] } as const
+      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] }
       checks.push(isEmpty ? [empty] : found.map(scenarioCheck))
     }
     return checks.flat()
   })
-}
-
-/** Whether a path is that of a folder, or of a file in it. */
-function isInFolder(path: string, folder: string): boolean {
-  return [resolve(path), dirname(resolve(path))].includes(resolve(folder))
 }
 
 /** Reads files of endpoints as the start of an emulator does. */
@@ -222,18 +208,6 @@ async function started(options: InternalOptions) {
   }
 }
 
-/** The kind that a file is checked as. A `helper` is checked with the scenarios that import it. */
-type Kind =
-  | 'fixtures'
-  | 'settings'
-  | 'scenario'
-  | 'fault rule'
-  | 'state'
-  | 'HAR'
-  | 'endpoints'
-  | 'helper'
-  | 'directory without scenarios'
-
 const FIXTURES_FIELDS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
 const SCENARIO_FIELDS = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'timeline', 'on']
 const RULE_FIELDS = ['preset', 'match', 'when', 'do', 'actions']
@@ -252,16 +226,11 @@ function isScenarioPath(path: string, folder: string): boolean {
   )
 }
 
-/** Whether the name of a script marks it as a helper with `_`: a shell expands a glob to scenarios and helpers. */
-function isHelperPath(path: string): boolean {
-  return SCRIPTS.includes(extname(path)) && basename(path).startsWith('_')
-}
-
 /**
  * The kind of a document, by its fields. Only keys of settings have dots. A document with a misspelt field of fixtures still
  * counts as fixtures.
  */
-export function kindOf(document: JsonObject): Kind {
+export function kindOf(document: JsonObject) {
   const keys = Object.keys(document)
   const hasOne = (fields: readonly string[]) => keys.some((key) => fields.includes(key))
   const hasSimilar = (fields: readonly string[]) => keys.some((key) => didYouMean(key, fields) !== '')

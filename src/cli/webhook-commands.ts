@@ -1,7 +1,5 @@
-import type { CallControl } from '../client/ask.ts'
 import type { Delivery } from '../core/webhooks/records.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'
-import type { SandboxInvocation } from '../terminal/command.ts'
 import { jsonArgument } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
 import { freeText, freeTexts, type OptionValues } from '../terminal/options.ts'
@@ -11,9 +9,6 @@ const SUBSCRIBED = {
   event: freeTexts('type', 'only webhooks of this type; may be repeated'),
   secret: freeText('text', 'secret that signs the webhooks'),
 }
-const LISTENING = { forwardTo: freeText('url', 'receiver that the webhooks are sent to'), ...SUBSCRIBED }
-const SUBSCRIPTION = 'the subscription, as webhook lists it'
-const DELIVERY = { '<id>': 'the delivery, as webhook deliveries lists it' }
 
 export const webhookCommands = [
   call('webhook list', 'GET /webhooks', {
@@ -37,7 +32,7 @@ export const webhookCommands = [
         variable: 'webhook-data',
       },
     },
-    body: ({ type }, { batch, patch }) => ({ type, batch, data: jsonArgument('--data', patch) }),
+    body: ({ type }, { batch, patch }) => ({ type, batch, data: patch && jsonArgument('--data', patch) }),
     lines: (body, { type }) =>
       deliveryTable(
         (body as { readonly data: readonly Delivery[] }).data,
@@ -46,7 +41,7 @@ export const webhookCommands = [
   }),
   call('webhook remove', ['DELETE /webhooks/{id}', 'DELETE /webhooks'], {
     description: 'Remove a webhook subscription, or all; their waiting deliveries are not sent',
-    args: { '[id]': SUBSCRIPTION },
+    args: { '[id]': 'the subscription, as webhook lists it' },
   }),
   call('webhook deliveries', 'GET /webhooks/deliveries', {
     description: 'List the webhook deliveries with their attempts, oldest first',
@@ -54,7 +49,7 @@ export const webhookCommands = [
   }),
   call('webhook redeliver', 'POST /webhooks/deliveries/{id}/redeliver', {
     description: 'Send an ended delivery again, or a waiting one at once',
-    args: DELIVERY,
+    args: { '<id>': 'the delivery, as webhook deliveries lists it' },
   }),
   call('webhook inbox', 'GET /webhooks/inbox', {
     description: 'List the webhooks that the built-in inbox has received, newest first',
@@ -62,39 +57,31 @@ export const webhookCommands = [
   }),
   sandboxCommand('webhook listen', {
     description: 'Subscribe the built-in inbox or a receiver, and print its deliveries until Ctrl-C',
-    options: LISTENING,
-    run: listenForWebhooks,
+    options: { forwardTo: freeText('url', 'receiver that the webhooks are sent to'), ...SUBSCRIBED },
+    // The emulator itself sends the webhooks, so signatures, retries and faults work as usual.
+    run: async (ask, invocation) => {
+      const { options, terminal } = invocation
+      const made = await ask('POST /webhooks', { body: subscription(options.forwardTo, options) })
+      const id = made.id ?? ''
+      const receiver = options.forwardTo ?? 'the built-in inbox'
+      const stopped = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopped.abort())
+      const { follow } = await import('./follow.ts')
+      try {
+        return await follow(invocation, { types: ['delivery'], signal: stopped.signal }, async (event) => {
+          if (event.type === 'hello') terminal.err(`Listening: ${receiver} is subscribed. Ctrl-C ends it.`)
+          if (event.type !== 'delivery') return
+          const { data } = await ask('GET /webhooks/deliveries')
+          const delivery = data.find((each) => event.data.ref === `webhook_deliveries/${each.id}`)
+          if (delivery?.webhook_id === id) show(invocation, delivery, attemptLines(delivery))
+        })
+      } finally {
+        // An emulator that has ended has no subscription any more.
+        await ask('DELETE /webhooks/{id}', { params: { id } }).catch(() => {})
+      }
+    },
   }),
 ]
-
-/**
- * Subscribes a receiver or the inbox, prints each delivery attempt, and removes the subscription at the end. The emulator
- * itself sends the webhooks, so signatures, retries and faults work as usual.
- */
-async function listenForWebhooks(
-  ask: CallControl,
-  invocation: SandboxInvocation<typeof LISTENING>,
-): Promise<number> {
-  const { options, terminal } = invocation
-  const made = await ask('POST /webhooks', { body: subscription(options.forwardTo, options) })
-  const id = made.id ?? ''
-  const receiver = options.forwardTo ?? 'the built-in inbox'
-  const stopped = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopped.abort())
-  const { follow } = await import('./follow.ts')
-  try {
-    return await follow(invocation, { types: ['delivery'], signal: stopped.signal }, async (event) => {
-      if (event.type === 'hello') terminal.err(`Listening: ${receiver} is subscribed. Ctrl-C ends it.`)
-      if (event.type !== 'delivery') return
-      const { data } = await ask('GET /webhooks/deliveries')
-      const delivery = data.find((each) => event.data.ref === `webhook_deliveries/${each.id}`)
-      if (delivery?.webhook_id === id) show(invocation, delivery, attemptLines(delivery))
-    })
-  } finally {
-    // An emulator that has ended has no subscription any more.
-    await ask('DELETE /webhooks/{id}', { params: { id } }).catch(() => {})
-  }
-}
 
 /** The latest attempt of a delivery. */
 function attemptLines({ id, type, ref, body, status, attempts }: Delivery): string[] {

@@ -1,9 +1,9 @@
 import type { CallControl, OwnCalls } from '../client/ask.ts'
-import { type Command, command, OK, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { type Command, command, type Invocation, OK } from './command.ts'
 import { type AnyCall, controlOf } from './control-client.ts'
 import { readSource, refusedFile } from './json-files.ts'
 import type { Line } from './line.ts'
-import type { Options, OptionValues } from './options.ts'
+import { type Options, type OptionValues, SANDBOX_OPTIONS } from './options.ts'
 import { linesOf, show } from './print.ts'
 import { writeText } from './text-file.ts'
 
@@ -15,7 +15,7 @@ interface SandboxCommand<O extends Options> extends Omit<Command, 'name' | 'opti
   /** The options in addition to those of every command about a sandbox. */
   readonly options?: O
   /** @param ask calls the control interface about the sandbox that the options name */
-  readonly run: (ask: CallControl, invocation: SandboxInvocation<O>) => Promise<number>
+  readonly run: (ask: CallControl, invocation: Invocation<Own & O>) => Promise<number>
 }
 
 /** Declares a command about one sandbox. {@link call} is shorter for one that makes a single call. */
@@ -35,6 +35,13 @@ export function sandboxCommand<O extends Options = {}>(
 /** The arguments of a command by their names: `id` for `<id>`; undefined for one that is left out. */
 type GivenArguments = Readonly<Record<string, string | undefined>>
 
+/** What a command makes of the output of its call. */
+type From<K extends string, O extends Options, R> = (
+  output: Output<K>,
+  args: GivenArguments,
+  options: OptionValues<Own & O>,
+) => R
+
 /** A command that makes one call of the control interface and prints its output. */
 interface CallCommand<K extends string, O extends Options>
   extends Pick<SandboxCommand<O>, 'description' | 'args' | 'options'> {
@@ -42,17 +49,9 @@ interface CallCommand<K extends string, O extends Options>
   /** The body, or the name of the argument that contains it: JSON, or the path of a JSON file. */
   readonly body?: string | ((args: GivenArguments, options: OptionValues<O>) => object | Promise<object>)
   /** The file that the output is written into, absent: stdout, and the name of the output in messages. */
-  readonly exports?: (
-    output: Output<K>,
-    args: GivenArguments,
-    options: OptionValues<O>,
-  ) => readonly [file: string | undefined, what: string]
+  readonly exports?: From<K, O, readonly [file: string | undefined, what: string]>
   /** The lines that are printed without `--json`. Default: a table for a list, one line for each field of an object. */
-  readonly lines?: (
-    output: Output<K>,
-    args: GivenArguments,
-    options: OptionValues<Own & O>,
-  ) => readonly Line[]
+  readonly lines?: From<K, O, readonly Line[]>
   /** The columns of the table for a list. Default: the fields that are neither lists nor objects. */
   readonly columns?: readonly string[]
   /** The exit code. Default: 0. */
@@ -72,11 +71,14 @@ export function call<const K extends string, O extends Options = {}>(
 ): Command {
   const { query, body, exports, lines, columns, code, ...rest } = declared
   const [one, all = one] = [route].flat() as [K, K?]
+  const names = Object.keys(rest.args ?? {}).map((name) =>
+    name.replaceAll(/[<>[\].]/g, '').replaceAll('-', '_'),
+  )
   return sandboxCommand<O>(name, {
     ...rest,
     run: async (ask, invocation) => {
       const { options } = invocation
-      const args = argumentsOf(declared, invocation.args)
+      const args = Object.fromEntries(invocation.args.map((value, n) => [names[n], value]))
       const source = typeof body === 'string' ? await readSource(body, args[body] ?? '') : undefined
       const given = {
         params: args,
@@ -106,17 +108,6 @@ export function call<const K extends string, O extends Options = {}>(
     },
   })
 }
-
-function argumentsOf(
-  { args = {} }: Pick<Command, 'args'>,
-  values: readonly string[],
-): Record<string, string> {
-  const names = Object.keys(args).map((name) => name.replaceAll(/[<>[\].]/g, '').replaceAll('-', '_'))
-  return Object.fromEntries(values.map((value, n) => [names[n], value]))
-}
-
-/** The argument of a command about a sandbox or a snapshot. */
-export const NAME_ARGUMENT = { '<name>': 'lower-case letters, digits and hyphens' }
 
 /** The value of a switch in a query. */
 export function isOn(option: boolean): 'true' | undefined {

@@ -1,6 +1,6 @@
 import { summaryOfEvents, type Topic } from '../client/advance-summary.ts'
 import type { OwnCalls } from '../client/ask.ts'
-import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
+import type { AdvanceResult, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
 import type { SandboxEvent } from '../index.ts'
 
 /** `frozen`, or the rate. */
@@ -58,12 +58,11 @@ type Shown = Pick<RanEvent, 'at' | 'description' | 'from' | 'to' | 'webhook'>
 /** An event on one line. */
 export function eventLine({ at, description, from, to, webhook }: Shown): string {
   const move = from === undefined ? '' : ` (${from} to ${to})`
-  return `  ${at}  ${description}${move}${webhook === undefined ? '' : attempt(webhook)}`
-}
-
-function attempt({ status, ms }: DeliveryAttempt): string {
+  const line = `  ${at}  ${description}${move}`
+  if (webhook === undefined) return line
+  const { status, ms } = webhook
   const response = status === null ? 'no response' : `HTTP ${status}`
-  return ` [${response}${ms === undefined ? '' : `, ${ms} ms`}]`
+  return `${line} [${response}${ms === undefined ? '' : `, ${ms} ms`}]`
 }
 
 /** An event of the stream on one line. Events about the stream itself (`hello`, `dropped`, `end`) have no line. */

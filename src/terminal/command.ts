@@ -1,13 +1,5 @@
 import type { Line } from './line.ts'
-import {
-  type Environment,
-  type Options,
-  type OptionValues,
-  type SANDBOX_OPTIONS,
-  UsageError,
-} from './options.ts'
-
-export { CLIENT_OPTIONS, SANDBOX_OPTIONS } from './options.ts'
+import { type Environment, type Options, type OptionValues, UsageError } from './options.ts'
 
 /** Exit codes: success; the command failed; the command line was wrong. */
 export const OK = 0
@@ -84,7 +76,3 @@ export function commandAfterDashes(
     `Run "workspace-emulator ${name} --help" for its arguments and flags.`,
   ])
 }
-
-/** The invocation of a command about one sandbox, which has further options. */
-// biome-ignore lint/complexity/noBannedTypes: no further option.
-export type SandboxInvocation<O extends Options = {}> = Invocation<typeof SANDBOX_OPTIONS & O>

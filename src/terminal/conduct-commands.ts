@@ -2,10 +2,10 @@ import { conductQueryOf } from '../client/conduct.ts'
 import type { ConductReport, Finding } from '../core/conduct/finding.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
 import { counted } from '../core/words.ts'
-import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
+import { command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { type Line, styled } from './line.ts'
-import { failing, freeTexts, SHARED } from './options.ts'
+import { CLIENT_OPTIONS, failing, freeTexts, SHARED } from './options.ts'
 import { show } from './print.ts'
 
 export const conductCommands = [

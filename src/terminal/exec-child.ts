@@ -45,11 +45,13 @@ export class Child {
   #isInterrupted = false
   readonly #onStarted: ((process: ChildProcess) => void) | undefined
   readonly #isAtTerminal: boolean
+  readonly #hasGroup: boolean
 
   /** @param onStarted gets the process; its streams are then pipes, instead of those of this process */
   constructor(onStarted?: (process: ChildProcess) => void) {
     this.#onStarted = onStarted
     this.#isAtTerminal = onStarted === undefined && isatty(0)
+    this.#hasGroup = !this.#isAtTerminal && !IS_WINDOWS
   }
 
   /** Runs a command to its end, and the processes of its group too if it was interrupted. Never rejects. */
@@ -83,10 +85,6 @@ export class Child {
     else if (pid !== undefined) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'])
   }
 
-  get #hasGroup(): boolean {
-    return !this.#isAtTerminal && !IS_WINDOWS
-  }
-
   /** @param signal 0 sends none @returns whether a process got it, or could have got it */
   #send(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#process ?? {}
@@ -107,16 +105,21 @@ export class Child {
   }
 
   #spawned(file: string, args: readonly string[], env: Environment): Promise<Ended> {
+    // This machine is reached without the proxy of the environment. Programs read either form of the name.
+    const NO_PROXY = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
     return new Promise((resolve) => {
       try {
         this.#process = spawn(file, args, {
           stdio: this.#onStarted === undefined ? 'inherit' : 'pipe',
-          env: withoutProxy(env),
+          env: { ...env, NO_PROXY, no_proxy: NO_PROXY },
           windowsHide: true,
           detached: this.#hasGroup,
         })
           .once('error', (error) => resolve(notStarted(file, error)))
-          .once('exit', (code, signal) => resolve(endOf(code, signal)))
+          .once('exit', (code, signal) => {
+            const byExit = code ?? FAILED
+            resolve({ code: signal === null ? byExit : BY_SIGNAL + constants.signals[signal], signal })
+          })
         this.#onStarted?.(this.#process)
       } catch (error) {
         // Node throws some errors instead of emitting them: an empty name, a script on Windows.
@@ -126,39 +129,18 @@ export class Child {
   }
 }
 
-/** This machine is reached without the proxy of the environment. Programs read either form of the name. */
-function withoutProxy(env: Environment): Environment {
-  const names = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
-  return { ...env, NO_PROXY: names, no_proxy: names }
-}
-
-/** The variable that sends the requests of clients to a proxy, if it is set. */
-export function proxyVariable(env: Environment): string | undefined {
-  return ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
-}
-
-function endOf(code: number | null, signal: NodeJS.Signals | null): Ended {
-  return { code: signal === null ? (code ?? FAILED) : BY_SIGNAL + constants.signals[signal], signal }
-}
-
 function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException): Ended {
   const isPath = /[/\\]/.test(file)
   if (code === 'ENOENT' && isPath && existsSync(file)) {
-    return failed(
-      NOT_EXECUTABLE,
-      `The interpreter in the first line of ${file} does not exist. Install it, or change that line.`,
-    )
+    const failure = `The interpreter in the first line of ${file} does not exist. Install it, or change that line.`
+    return { code: NOT_EXECUTABLE, signal: null, failure }
   }
   if (code === 'ENOENT' || file === '') {
     const where = isPath ? `There is no file ${file}.` : `There is no command "${file}" on the PATH.`
-    return failed(NOT_FOUND, `${where} ${fixFor(file)}`)
+    return { code: NOT_FOUND, signal: null, failure: `${where} ${fixFor(file)}` }
   }
-  const reason = code === '' ? message : code
-  return failed(NOT_EXECUTABLE, `${file} cannot be executed (${reason}). ${fixFor(file)}`)
-}
-
-function failed(code: number, failure: string): Ended {
-  return { code, signal: null, failure }
+  const failure = `${file} cannot be executed (${code || message}). ${fixFor(file)}`
+  return { code: NOT_EXECUTABLE, signal: null, failure }
 }
 
 function fixFor(file: string): string {

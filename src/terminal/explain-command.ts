@@ -1,8 +1,6 @@
-import type { CallControl } from '../client/ask.ts'
 import type { RequestTrace } from '../core/explain/trace.ts'
 import { isOn, sandboxCommand } from './call-command.ts'
 import { CommandFailed } from './command.ts'
-import type { ControlAddress } from './control-client.ts'
 import { type Line, styled } from './line.ts'
 import { SHARED } from './options.ts'
 import { shortened, show } from './print.ts'
@@ -13,24 +11,19 @@ export const explainCommands = [
     args: { '[request-id]': 'from the header X-Emulator-Request-Id of the response' },
     options: { stable: SHARED.stable },
     run: async (ask, invocation) => {
-      const [id = await latest(ask, invocation.options)] = invocation.args
-      const body = await ask('GET /explain/{request_id}', {
-        params: { request_id: id },
-        query: { stable: isOn(invocation.options.stable) },
-      })
+      const { sandbox = 'default', stable } = invocation.options
+      const latest = () => ask('GET /requests', { query: { limit: '1' } })
+      const request_id = invocation.args[0] ?? (await latest()).data.at(-1)?.id
+      if (request_id === undefined)
+        throw new CommandFailed(
+          `No API request is in the log of the sandbox ${sandbox}. Send one, or name another sandbox with --sandbox.`,
+        )
+      const given = { params: { request_id }, query: { stable: isOn(stable) } }
+      const body = await ask('GET /explain/{request_id}', given)
       return show(invocation, body, explainLines(body))
     },
   }),
 ]
-
-async function latest(ask: CallControl, { sandbox = 'default' }: ControlAddress): Promise<string> {
-  const { data } = await ask('GET /requests', { query: { limit: '1' } })
-  const id = data.at(-1)?.id
-  if (id !== undefined) return id
-  throw new CommandFailed(
-    `No API request is in the log of the sandbox ${sandbox}. Send one, or name another sandbox with --sandbox.`,
-  )
-}
 
 /** The trace of a request in lines, the summary first. Absent fields are left out. */
 export function explainLines(trace: RequestTrace): Line[] {
@@ -132,17 +125,13 @@ function faultLine({ rule, fired, description, actions, sent }: RequestTrace['fa
   return `${fired ? '●' : '·'} ${rule}: ${description}${did}${came}`
 }
 
-type Change = RequestTrace['changes'][number]
-
-function changeLines({ ref, action, step, patch }: Change): string[] {
+function changeLines({ ref, action, step, patch }: RequestTrace['changes'][number]): string[] {
   const by = step === 'handle' ? '' : `, by the step ${step}`
-  return [`${ref} ${action}${by}`, ...patch.map((operation) => `  ${patchLine(operation)}`)]
-}
-
-function patchLine(change: Change['patch'][number]): string {
-  const { op, path } = change
-  const place = path === '' ? '(all)' : path
-  return 'value' in change ? `${op} ${place} ${shortened(JSON.stringify(change.value))}` : `${op} ${place}`
+  const lines = patch.map((change) => {
+    const line = `  ${change.op} ${change.path || '(all)'}`
+    return 'value' in change ? `${line} ${shortened(JSON.stringify(change.value))}` : line
+  })
+  return [`${ref} ${action}${by}`, ...lines]
 }
 
 function eventLine({ at, ref, description, instead_of }: RequestTrace['scheduled'][number]): string {

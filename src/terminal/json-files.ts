@@ -55,9 +55,7 @@ function unreadable(code: string): string {
 }
 
 /** The text and the object of a regular JSON file, without the path of its JSON Schema. Throws {@link UnusableFile}. */
-export async function requireJsonFile(
-  file: string,
-): Promise<{ readonly text: string; readonly document: JsonObject }> {
+export async function requireJsonFile(file: string) {
   const special = await specialFile(file)
   if (special !== undefined) throw new UnusableFile(file, 0, special)
   const { text, value } = readJson(file)
@@ -86,7 +84,7 @@ export interface JsonSource {
  * @param others further ways to give it, for messages
  */
 export async function readSource(name: string, text: string, others = ''): Promise<JsonSource> {
-  if (/^\s*[[{]/.test(text)) return { value: inlineJson(name, text) }
+  if (/^\s*[[{]/.test(text)) return { value: jsonArgument(name, text) }
   if (syntaxIssue(text) === undefined && !existsSync(text)) {
     const ways = `Give one in single quotes${others}, or the path of a JSON file.`
     throw new UsageError([`<${name}>: ${text} is not a JSON object. ${ways}`])
@@ -95,12 +93,8 @@ export async function readSource(name: string, text: string, others = ''): Promi
   return { value: read.value, file: { path: text, text: read.text } }
 }
 
-/** An argument that is JSON; undefined where it is left out. Throws {@link UsageError}. */
-export function jsonArgument(name: string, text: string | undefined): Json | undefined {
-  return text === undefined ? undefined : inlineJson(name, text)
-}
-
-function inlineJson(name: string, text: string): Json {
+/** An argument that is JSON. Throws {@link UsageError}. */
+export function jsonArgument(name: string, text: string): Json {
   const syntax = syntaxIssue(text)
   if (syntax === undefined) return JSON.parse(text) as Json
   throw new UsageError([

@@ -7,7 +7,7 @@ import { FixturesError } from '../core/fixtures-error.ts'
 import { readyKeys } from '../core/request/plain-keys.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { counted } from '../core/words.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../emulator/emulator.ts'
+import { openEmulator, type RunningEmulator } from '../emulator/emulator.ts'
 import type { Logger } from '../emulator/options.ts'
 import { isLoopback } from '../server/origins.ts'
 import { CommandFailed, type Terminal } from './command.ts'
@@ -42,11 +42,7 @@ export async function launch(
 }
 
 /** The options of `start` in the form of the emulator's options. Throws {@link CommandFailed} for an unreadable settings file. */
-export async function launchOptions(
-  options: StartOptions,
-  given: ReadonlySet<string>,
-  logger: Logger,
-): Promise<InternalOptions> {
+export async function launchOptions(options: StartOptions, given: ReadonlySet<string>, logger: Logger) {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
   if (given.has('endpoints') && !isDirectory(start.endpoints))
     logger.warn(`${start.endpoints} is not a directory: until it is, there are no endpoints of your own.`)
@@ -76,7 +72,7 @@ export async function variablesOf(
   if (controlToken !== undefined) {
     logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
   }
-  return environmentOf({ baseUrl, url: baseUrl.replace(/\/v1$/, ''), keys, api: user, controlToken })
+  return environmentOf({ baseUrl, keys, api: user, controlToken })
 }
 
 /** A generated control token of 128 bits, if other machines can reach the control interface and no token is given. */
@@ -94,9 +90,7 @@ export function stateFile({ data }: StartOptions): string {
 // Checked before the start, which creates the file. Options about new sandboxes have no effect on an existing one, which would
 // look like a defect.
 function oldStateWarning(options: StartOptions, given: ReadonlySet<string>): string | undefined {
-  const idle = (['fixtures', 'seed', 'clock'] as const)
-    .filter((name) => given.has(name))
-    .map((name) => flagOf(name))
+  const idle = ['fixtures', 'seed', 'clock'].filter((name) => given.has(name)).map((name) => flagOf(name))
   const file = stateFile(options)
   if (options.ephemeral || idle.length === 0 || !existsSync(file)) return undefined
   return `${file} already contains a sandbox: ${idle.join(', ')} will take effect when it is reset ("workspace-emulator reset").`

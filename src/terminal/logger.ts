@@ -57,10 +57,7 @@ function shown(_: string, value: unknown): unknown {
 
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const
 
-function pretty(
-  { level, time, message, ...fields }: Readonly<Record<string, unknown>>,
-  colours: boolean,
-): string {
+function pretty({ level, time, message, ...fields }: Readonly<Record<string, unknown>>, colours: boolean) {
   const styled = (style: Parameters<typeof styleText>[0], text: string) =>
     colours ? styleText(style, text, { validateStream: false }) : text
   const title = styled(COLOURS[level as keyof Logger], String(level).toUpperCase())

@@ -30,22 +30,28 @@ export class UsageError extends Error {
 
 const PREFIX = 'WORKSPACE_EMULATOR_'
 
-const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
-const number = kind('number', z.int().min(0), 'is not a number. Give a whole number from 0.', decimal)
-const percentage = kind(
-  'percentage',
-  z.number().min(0).max(100),
-  'is not a percentage. Give a number from 0 to 100.',
-  decimal,
-)
-const duration = kind(
-  'duration',
-  z.number(),
-  'is not a duration. Give one such as 500ms, 30s, 10m, 24h or PT24H.',
-  parseDuration,
-)
-/** The name of a sandbox or a snapshot. */
-const sandboxName = kind('name', z.string().regex(NAME_PATTERN), `is not a name. Give ${NAME_RULE}.`)
+/** The kinds of values that options of commands have. */
+export const kinds = {
+  count: kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal),
+  number: kind('number', z.int().min(0), 'is not a number. Give a whole number from 0.', decimal),
+  percentage: kind(
+    'percentage',
+    z.number().min(0).max(100),
+    'is not a percentage. Give a number from 0 to 100.',
+    decimal,
+  ),
+  duration: kind(
+    'duration',
+    z.number(),
+    'is not a duration. Give one such as 500ms, 30s, 10m, 24h or PT24H.',
+    parseDuration,
+  ),
+  /** The name of a sandbox or a snapshot. */
+  sandboxName: kind('name', z.string().regex(NAME_PATTERN), `is not a name. Give ${NAME_RULE}.`),
+  /** The base URL of an API. */
+  baseUrl: kind('url', z.url(), 'is not a URL. Give one such as https://api.example.com/v1.'),
+}
+
 /** The address of an emulator; that of its API or control interface is accepted too. */
 const emulatorUrl = kind(
   'url',
@@ -56,12 +62,6 @@ const emulatorUrl = kind(
       ? value.replace(/\/+$/, '').replace(/\/(?:v1|__emulator)$/, '')
       : undefined,
 )
-
-/** The base URL of an API. */
-const baseUrl = kind('url', z.url(), 'is not a URL. Give one such as https://api.example.com/v1.')
-
-/** The kinds of values that options of commands have. */
-export const kinds = { count, number, percentage, duration, sandboxName, baseUrl }
 
 /** A whole number within the bounds of a field of the control interface. */
 export function numberIn(field: z.ZodType<number>): Kind<number> {
@@ -115,8 +115,8 @@ export const START_OPTIONS = {
 /** The options that several commands have besides those of `start`; an option of one command stands with it. */
 export const SHARED = {
   url: option(emulatorUrl, 'http://127.0.0.1:4010', { description: 'address of the emulator' }),
-  sandbox: optional(sandboxName, 'default', 'sandbox of the command; it is created when first named'),
-  timeout: option(duration, 30 * SECOND, { shown: '30s', description: 'how long to wait' }),
+  sandbox: optional(kinds.sandboxName, 'default', 'sandbox of the command; it is created when first named'),
+  timeout: option(kinds.duration, 30 * SECOND, { shown: '30s', description: 'how long to wait' }),
   status: freeText('status', 'only requests with this status, such as 429, or of this class, such as 4xx'),
   operation: freeText('name', 'only requests of an operation: pages.create'),
   since: freeText('instant|id', 'only requests from this virtual instant on, or after this request'),
@@ -125,7 +125,7 @@ export const SHARED = {
   follow: toggle('continue with new entries as they come; with --json one object on each line'),
   run: freeText('glob', 'only cases with this name; * is any run of characters', 'all'),
   junit: freeText('file', 'file for the results as JUnit XML; an existing one is replaced'),
-  retries: optional(number, 'not declared', 'how often the clients repeat a failed call'),
+  retries: optional(kinds.number, 'not declared', 'how often the clients repeat a failed call'),
 }
 
 const { json, noColor, controlToken } = START_OPTIONS
@@ -196,9 +196,25 @@ export function resolveOptions<O extends Options>(
   known: readonly string[] = [],
 ): OptionValues<O> {
   const problems = [...known]
-  const entries = Object.entries(options).map(([name, option]) => [
-    ...[name, resolved(name, option, flags, env, problems)],
-  ])
+  const entries = Object.entries(options).map(([name, option]) => {
+    const { kind, parse } = option
+    const variable = env[variableOf(name, option)] ?? ''
+    const fromVariable = kind === 'list' ? variable.split(',').map((each) => each.trim()) : [variable]
+    const texts = flags.get(name) ?? (variable === '' ? undefined : fromVariable)
+    if (texts === undefined) return [name, fallback(name, option, env)]
+    const where = flags.has(name) ? flagOf(name, option) : variableOf(name, option)
+    const values = texts.map((value) => {
+      try {
+        if (value === '') throw new BadValue('is empty. Give a value, or leave it out.')
+        return parse(value)
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error
+        problems.push(`${where}: "${value}" ${error.message}`)
+        return undefined
+      }
+    })
+    return [name, kind === 'list' ? values : values.at(-1)]
+  })
   if (problems.length > 0) throw new UsageError(problems)
   return Object.fromEntries(entries) as OptionValues<O>
 }
@@ -207,32 +223,6 @@ export function resolveOptions<O extends Options>(
 export function givenOptions(options: Options, flags: Flags, env: Environment): ReadonlySet<string> {
   const isGiven = (name: string) => flags.has(name) || (env[variableOf(name, options[name])] ?? '') !== ''
   return new Set(Object.keys(options).filter(isGiven))
-}
-
-function resolved(
-  name: string,
-  option: Option<unknown>,
-  flags: Flags,
-  env: Environment,
-  problems: string[],
-): unknown {
-  const { kind, parse } = option
-  const variable = env[variableOf(name, option)] ?? ''
-  const fromVariable = kind === 'list' ? variable.split(',').map((each) => each.trim()) : [variable]
-  const texts = flags.get(name) ?? (variable === '' ? undefined : fromVariable)
-  if (texts === undefined) return fallback(name, option, env)
-  const where = flags.has(name) ? flagOf(name, option) : variableOf(name, option)
-  const values = texts.map((value) => {
-    try {
-      if (value === '') throw new BadValue('is empty. Give a value, or leave it out.')
-      return parse(value)
-    } catch (error) {
-      if (!(error instanceof BadValue)) throw error
-      problems.push(`${where}: "${value}" ${error.message}`)
-      return undefined
-    }
-  })
-  return kind === 'list' ? values : values.at(-1)
 }
 
 /** The value of an argument. Throws {@link UsageError}. */

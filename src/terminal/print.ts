@@ -126,11 +126,7 @@ function escaped(cell: string | Styled): { readonly text: string; readonly style
  * The widths of columns in a terminal: the widest ones are reduced, as far as each cell stays whole. Without titles, a URL in
  * the last column may exceed the width, so that the sentences in it still fit.
  */
-function fitted(
-  rows: readonly (readonly { readonly text: string }[])[],
-  width: number,
-  isTitled: boolean,
-): readonly number[] {
+function fitted(rows: readonly (readonly { readonly text: string }[])[], width: number, isTitled: boolean) {
   const texts = Array.from({ length: most(rows.map(({ length }) => length)) }, (_, n) =>
     rows.map((row) => row[n]?.text ?? ''),
   )
@@ -172,11 +168,7 @@ const MAX_VALUE = 100
  * @param names the columns; absent: the fields of the records that are neither lists nor objects
  * @param none the line for an empty list
  */
-export function linesOf(
-  output: object | undefined,
-  names?: readonly string[],
-  none = 'There are none.',
-): Line[] {
+export function linesOf(output: object | undefined, names?: readonly string[], none = 'There are none.') {
   if (output === undefined) return ['Done.']
   const { data } = output as { readonly data?: unknown }
   if (!Array.isArray(data)) return columns(Object.entries(output).filter(([name]) => name !== 'object'))

@@ -1,3 +1,4 @@
+import type { LogEntry } from '../core/log/request-log.ts'
 import { traceIn } from '../core/log/traceparent.ts'
 import { harmless } from '../core/quoted.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
@@ -21,47 +22,35 @@ export function printRequests(
 ): void {
   const mode = given.has('logRequests') ? options.logRequests : isUsual ? 'on' : 'off'
   if (mode === 'off') return
-  const watch = (sandbox: Sandbox): void =>
-    onRequest(sandbox, (request) => {
-      // Not through the logger, which would wait for its library and apply --log-level to these lines.
-      if (mode === 'on' || isFailure(request)) terminal.err(printed(request, options, terminal))
+  const watch = ({ log, name }: Sandbox) =>
+    log.onEntry((entry) => {
+      const report = (): void => {
+        const request = linedOf(entry, name)
+        // Not through the logger, which would wait for its library and apply --log-level to these lines.
+        if (mode === 'on' || isFailure(request)) terminal.err(printed(request, options, terminal))
+      }
+      if (entry.timing === undefined) report()
+      else entry.timing.onOver = report
     })
   for (const { sandbox } of sandboxes.list()) watch(sandbox)
   sandboxes.onMade(watch)
 }
 
 /** Whether a person follows the log: on a terminal, unless `--quiet` or `--log-level` reduces the log. */
-export function isFollowed(
-  { logLevel, quiet }: StartOptions,
-  { colours }: Pick<Terminal, 'colours'>,
-): boolean {
+export function isFollowed({ logLevel, quiet }: StartOptions, { colours }: Pick<Terminal, 'colours'>) {
   return colours && !quiet && (logLevel === 'info' || logLevel === 'debug')
 }
 
-function onRequest({ log, name: sandbox }: Sandbox, listener: (request: LinedRequest) => void): void {
-  log.onEntry((entry) => {
-    const report = (): void => {
-      const { id, at, method, path, status, timing, faults, cors } = entry
-      const refusal = cors?.refusal && { cors: { origin: cors.origin, ...cors.refusal } }
-      const fired = (faults?.fired ?? []).map(({ rule }) => rule.id)
-      const ms = timing?.took ?? null
-      listener({
-        id,
-        at,
-        method,
-        path,
-        status,
-        sandbox,
-        ms,
-        faults: fired,
-        ...(entry.tomorrow && { tomorrow: entry.tomorrow }),
-        ...traceIn(entry.headers),
-        ...refusal,
-      })
-    }
-    if (entry.timing === undefined) report()
-    else entry.timing.onOver = report
-  })
+function linedOf(entry: LogEntry, sandbox: string): LinedRequest {
+  const { id, at, method, path, status, timing, faults, tomorrow, cors } = entry
+  return {
+    ...{ id, at, method, path, status, sandbox },
+    ms: timing?.took ?? null,
+    faults: (faults?.fired ?? []).map(({ rule }) => rule.id),
+    ...(tomorrow && { tomorrow }),
+    ...traceIn(entry.headers),
+    ...(cors?.refusal && { cors: { origin: cors.origin, ...cors.refusal } }),
+  }
 }
 
 function printed(request: LinedRequest, { logFormat, noColor }: StartOptions, { colours }: Terminal): string {

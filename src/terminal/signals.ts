@@ -44,11 +44,8 @@ export function onSignals(listener: (signal: Signal) => void, followsParent: boo
  * Resolves when a signal has arrived and `close` is done. A second signal ends the process at once. That loses no data: every
  * acknowledged write is in the journal on disk.
  */
-export function untilStopped(
-  close: (signal: Signal) => Promise<void>,
-  followsParent: boolean,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
+export function untilStopped(close: (signal: Signal) => Promise<void>, followsParent: boolean) {
+  return new Promise<void>((resolve, reject) => {
     let first: number | undefined
     onSignals((signal) => {
       if (first !== undefined) {

@@ -11,16 +11,12 @@ import type { Change } from '../core/state/commit.ts'
 export const REQUEST_OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
 type Outcome = (typeof REQUEST_OUTCOMES)[number]
 
-/** A finding with the sandbox of its requests. */
-export interface SandboxFinding extends Finding {
-  readonly sandbox: string
-}
-
 const MAX_FINDINGS = 1_000
 
 /** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
 export class Tally {
-  readonly findings: SandboxFinding[] = []
+  /** With the sandbox of their requests. */
+  readonly findings: (Finding & { readonly sandbox: string })[] = []
   /** Number of findings beyond the first thousand, which are not kept. */
   omitted = 0
   readonly #operations = new Map<string | null, Map<Outcome, number>>()

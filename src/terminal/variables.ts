@@ -5,8 +5,6 @@ import { variableOf } from './options.ts'
 interface Access {
   /** Ends in `/v1`. */
   readonly baseUrl: string
-  /** Without a sandbox. */
-  readonly url: string
   readonly keys: SandboxKeys
   /** The key in WORKSPACE_API_KEY. */
   readonly api: string | null
@@ -14,13 +12,14 @@ interface Access {
 }
 
 /** The environment variables of clients and tests of an emulator; without those that have no value. */
-export function environmentOf({ baseUrl, url, keys, api, controlToken }: Access): Record<string, string> {
+export function environmentOf({ baseUrl, keys, api, controlToken }: Access): Record<string, string> {
   const variables = {
     WORKSPACE_BASE_URL: baseUrl,
     WORKSPACE_API_KEY: api,
     WORKSPACE_MEMBER_KEY: keys.member,
     WORKSPACE_SERVICE_KEY: keys.service,
-    [variableOf('url')]: url,
+    // The address of the emulator, without a sandbox.
+    [variableOf('url')]: baseUrl.replace(/(?:\/@[^/]*)?\/v1$/, ''),
     [variableOf('controlToken')]: controlToken ?? null,
   }
   return Object.fromEntries(

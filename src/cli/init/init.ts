@@ -21,14 +21,6 @@ const RUNNERS = {
 
 type Runner = keyof typeof RUNNERS
 
-/** A file to write. */
-interface Plan {
-  /** Relative to the current directory, with slashes. */
-  readonly path: string
-  readonly template: string
-  readonly exists: boolean
-}
-
 type InitInvocation = Invocation<typeof INIT_OPTIONS>
 
 /** `init`: copies templates into the current directory. */
@@ -36,8 +28,19 @@ export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const folders = foldersOf(runners, options).flatMap(plansOf)
-  const plans = options.agents ? [...folders, skill()] : folders
+  const { endpointExamples, drift, agents } = options
+  const endpointTest = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
+  const templates = [
+    'common',
+    ...runners,
+    ...(endpointExamples ? ['endpoints', endpointTest] : []),
+    ...(drift ? ['drift'] : []),
+  ]
+  const plans = [
+    ...templates.flatMap((folder) => plansOf(shippedFile('src', 'cli', 'init', 'templates', folder))),
+    // The folder that coding agents of several makers read.
+    ...(agents ? plansOf(shippedFile('skills'), '.agents/skills/') : []),
+  ]
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
@@ -49,15 +52,13 @@ export async function init(invocation: InitInvocation): Promise<number> {
     return FAILED
   }
   for (const plan of missing) write(plan)
-  const next = nextCommands(runners, options.endpointExamples, installed)
+  const next = nextCommands(runners, endpointExamples, installed)
+  const unlocked =
+    'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.'
   return show(invocation, { files, written: missing.map(({ path }) => path), next }, [
     `${counted(missing.length, 'file')} written. Next:`,
     ...next.map((command) => `  ${command}`),
-    ...(existsSync('package-lock.json')
-      ? []
-      : [
-          'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.',
-        ]),
+    ...(existsSync('package-lock.json') ? [] : [unlocked]),
   ])
 }
 
@@ -80,29 +81,17 @@ function chosenRunners(
   return found.length > 0 ? found : ['node']
 }
 
-function foldersOf(
-  runners: readonly Runner[],
-  { endpointExamples, drift }: InitInvocation['options'],
-): readonly string[] {
-  const test = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
-  return ['common', ...runners, ...(endpointExamples ? ['endpoints', test] : []), ...(drift ? ['drift'] : [])]
-}
-
-// The folder that coding agents of several makers read.
-function skill(): Plan {
-  const path = '.agents/skills/agent-workspace-emulator/SKILL.md'
-  const template = shippedFile('skills', 'agent-workspace-emulator', 'SKILL.md')
-  return { path, template, exists: existsSync(path) }
-}
-
-function plansOf(folder: string): Plan[] {
-  const root = shippedFile('src', 'cli', 'init', 'templates', folder)
+/**
+ * The files to write, with paths that have slashes.
+ * @param into the folder for the files, with a slash at its end; absent: the current one
+ */
+function plansOf(root: string, into = '') {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => {
       const template = join(parentPath, name)
       const own = template.slice(root.length + 1).replaceAll('\\', '/')
-      const path = own.replace(/^e2e(?=\/)/, testDirectory)
+      const path = into + own.replace(/^e2e(?=\/)/, testDirectory)
       return { path, template, exists: existsSync(path) }
     })
 }
@@ -127,7 +116,7 @@ function confirmed(count: number): Promise<boolean> {
   })
 }
 
-function write({ path, template }: Plan): void {
+function write({ path, template }: ReturnType<typeof plansOf>[number]): void {
   try {
     mkdirSync(dirname(path), { recursive: true })
     // `wx`: a file that another process has written since, or a broken link, is not replaced either.
@@ -139,20 +128,16 @@ function write({ path, template }: Plan): void {
   }
 }
 
-function nextCommands(
-  runners: readonly Runner[],
-  withEndpoints: boolean,
-  installed: ReadonlySet<string>,
-): string[] {
+function nextCommands(runners: readonly Runner[], withEndpoints: boolean, installed: ReadonlySet<string>) {
+  const own = `agent-workspace-emulator-${packageVersion()}.tgz`
   const needed = [
     ...runners.flatMap((runner) => RUNNERS[runner].needs ?? []),
     ...(withEndpoints ? ['zod'] : []),
   ]
-  const others = needed.filter((name) => !installed.has(name))
-  const own = installed.has('agent-workspace-emulator')
-    ? []
-    : [`agent-workspace-emulator-${packageVersion()}.tgz`]
-  const packages = [...own, ...others]
+  const packages = [
+    ...(installed.has('agent-workspace-emulator') ? [] : [own]),
+    ...needed.filter((name) => !installed.has(name)),
+  ]
   return [
     ...(packages.length === 0 ? [] : [`npm install --save-dev ${packages.join(' ')}`]),
     `npx agent-workspace-emulator validate fixtures/workspace.json scenarios${withEndpoints ? ' endpoints' : ''}`,
