@@ -184,9 +184,9 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_935,
-  cli: 3_352,
+  cli: 3_143,
   client: 2_008,
-  core: 20_677,
+  core: 20_269,
   dashboard: 9_320,
   emulator: 1_846,
   endpoints: 1_444,
@@ -196,7 +196,7 @@ const LINES: Readonly<Record<string, number>> = {
   'server/http': 4_298,
   service: 9_239,
   src: 695,
-  terminal: 2_142,
+  terminal: 2_040,
   testing: 1_118,
   tools: 5_215,
   'tools/certify': 1_331,

@@ -50,5 +50,5 @@ export const callCommands = [
 async function bodyOf(given: string | undefined): Promise<JsonSource | undefined> {
   if (given === undefined) return undefined
   if (given !== '-') return readSource('json', given, ', - for JSON on standard input')
-  return { value: jsonArgument('json', await text(process.stdin)) }
+  return { value: jsonArgument('<json>', await text(process.stdin)) }
 }

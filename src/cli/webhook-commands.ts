@@ -32,7 +32,7 @@ export const webhookCommands = [
         variable: 'webhook-data',
       },
     },
-    body: ({ type }, { batch, patch }) => ({ type, batch, data: patch && jsonArgument('--data', patch) }),
+    body: ({ type }, { batch, patch }) => ({ type, batch, data: patch && jsonArgument('--data', patch, '') }),
     lines: (body, { type }) =>
       deliveryTable(
         (body as { readonly data: readonly Delivery[] }).data,

@@ -78,15 +78,17 @@ export function call<const K extends string, O extends Options = {}>(
     ...rest,
     run: async (ask, invocation) => {
       const { options } = invocation
-      const args = Object.fromEntries(invocation.args.map((value, n) => [names[n], value]))
+      const named = invocation.args.map((value, n) => [names[n] ?? '', value] as const)
+      const args = Object.fromEntries(named)
       const source = typeof body === 'string' ? await readSource(body, args[body] ?? '') : undefined
+      const chosen = invocation.args.length > 0 ? one : all
       const given = {
-        params: args,
+        params: Object.fromEntries(named.filter(([name]) => chosen.includes(`{${name}}`))),
         query: query?.(args, options),
         body: typeof body === 'function' ? await body(args, options) : source?.value,
       }
       // The routes of resources have no types here; a test compares the routes of all commands with those that exist.
-      const called = (ask as AnyCall)(invocation.args.length > 0 ? one : all, given)
+      const called = (ask as AnyCall)(chosen, given)
       const output = (await called.catch((error: unknown) => {
         throw refusedFile('The document is refused:', source?.file, error)
       })) as object | undefined

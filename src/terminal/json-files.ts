@@ -84,7 +84,7 @@ export interface JsonSource {
  * @param others further ways to give it, for messages
  */
 export async function readSource(name: string, text: string, others = ''): Promise<JsonSource> {
-  if (/^\s*[[{]/.test(text)) return { value: jsonArgument(name, text) }
+  if (/^\s*[[{]/.test(text)) return { value: jsonArgument(`<${name}>`, text) }
   if (syntaxIssue(text) === undefined && !existsSync(text)) {
     const ways = `Give one in single quotes${others}, or the path of a JSON file.`
     throw new UsageError([`<${name}>: ${text} is not a JSON object. ${ways}`])
@@ -93,12 +93,12 @@ export async function readSource(name: string, text: string, others = ''): Promi
   return { value: read.value, file: { path: text, text: read.text } }
 }
 
-/** An argument that is JSON. Throws {@link UsageError}. */
-export function jsonArgument(name: string, text: string): Json {
+/** An argument or a flag that is JSON. Throws {@link UsageError}. @param otherwise the further way to give it, for the message */
+export function jsonArgument(place: string, text: string, otherwise = ', or give the path of a file'): Json {
   const syntax = syntaxIssue(text)
   if (syntax === undefined) return JSON.parse(text) as Json
   throw new UsageError([
-    `<${name}>: is not JSON: ${syntax.detail} at character ${syntax.offset + 1}. Put it in single quotes, or give the path of a file.`,
+    `${place}: is not JSON: ${syntax.detail} at character ${syntax.offset + 1}. Put it in single quotes${otherwise}.`,
   ])
 }
 

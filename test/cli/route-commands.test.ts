@@ -61,6 +61,10 @@ test('a refused record is reported with the line of its file, or with the positi
     out: '',
     err: expect.stringMatching(/^<patch>: is not JSON: .* at character 8\. Put it in single quotes/),
   })
+  expect(await run('webhook', 'trigger', 'batch_prediction.completed', '--data', '{"a": }')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^--data: is not JSON: .* Put it in single quotes\.$/),
+  })
 })
 
 test.for([
@@ -136,6 +140,8 @@ test('settings can be shown, changed and restored', async () => {
     'batch.unknown_files = "accept"',
   )
   expect((await run('settings')).out).toMatch(/^batch\.unknown_files +"accept" +changed$/m)
+  // The value is not a part of the path.
+  expect((await run('settings', 'set', 'batch.unknown_files', '..')).err).toContain('must be one of')
   expect((await run('settings', 'set', 'status.conflict', '410')).out).toBe('status.conflict = 410')
   expect((await run('settings', 'set', 'batch.unknown_files', 'null')).out).toBe(
     'batch.unknown_files = "fail"',
