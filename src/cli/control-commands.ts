@@ -110,12 +110,8 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
 }
 
 async function responds(address: ControlAddress): Promise<boolean> {
-  return controlOf(
-    address,
-    PATIENCE,
-  )('GET /health')
-    .then(() => true)
-    .catch(() => false)
+  const health = controlOf(address, PATIENCE)('GET /health')
+  return health.then(() => true).catch(() => false)
 }
 
 function placeOf({ url, sandbox }: ControlAddress): string {

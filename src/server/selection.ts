@@ -58,6 +58,17 @@ export function splitTarget(target: string): { readonly path: string; readonly q
     : { path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
+/**
+ * The path of a request target. Clients with a proxy send whole URLs, which every server must accept (RFC 9112, section 3.2.2). A
+ * URL whose host differs from the Host header stays unchanged, and is refused as a target that is not a path.
+ */
+export function originForm(target: string, host: string): string {
+  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? []
+  if (authority === undefined || path === undefined || authority.toLowerCase() !== host.toLowerCase())
+    return target
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 /** The parts of a request's address: path and query as sent, the path of the mount, the chosen sandbox, and the origin. */
 export function addressOf(req: IncomingMessage) {
   const { path, query } = splitTarget(req.url ?? '')

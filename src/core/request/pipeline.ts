@@ -77,8 +77,8 @@ export function runWaiting(sandbox: Sandbox): void {
 }
 
 /**
- * Runs requests, whose commits share one write. When it fails, all of them are refused and have changed nothing: each may have read
- * what another one has written.
+ * Runs requests; the commits of several share one write. When it fails, all of them are refused and have changed nothing: each may
+ * have read what another one has written.
  */
 export function performTogether(sandbox: Sandbox, calls: readonly Call[]): ApiResponse[] {
   if (calls.length === 1) return calls.map((call) => perform(sandbox, call))

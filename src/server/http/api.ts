@@ -20,6 +20,7 @@ import {
   isForeignFetch,
   mountOf,
   openSandbox,
+  originForm,
   originOfRequest,
   pathPrefixOf,
   redactName,
@@ -91,15 +92,6 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       acceptConnection: (socket, id) => api.acceptConnection(socket, id),
     },
   )
-}
-
-// Clients with a proxy send whole URLs, which every server must accept (RFC 9112, section 3.2.2). A URL whose host differs from
-// the Host header stays unchanged, and is refused as a target that is not a path.
-function originForm(target: string, host: string): string {
-  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? []
-  if (authority === undefined || path === undefined || authority.toLowerCase() !== host.toLowerCase())
-    return target
-  return path.startsWith('/') ? path : `/${path}`
 }
 
 /** Maximum number of parameters that are reported: a client may invent any number of names. */
