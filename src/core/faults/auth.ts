@@ -24,7 +24,7 @@ function schema() {
   })
 }
 
-export const auth: StatePrimitive<'auth'> = {
+export const auth: StatePrimitive<'auth', typeof schema> = {
   name: 'auth',
   kind: 'state',
   description: 'keys that expire, are revoked, or turn into another kind',

@@ -31,7 +31,7 @@ function schema() {
   })
 }
 
-export const clock: StatePrimitive<'clock'> = {
+export const clock: StatePrimitive<'clock', typeof schema> = {
   name: 'clock',
   kind: 'state',
   description: 'time that passes, stops, or is reported wrongly',

@@ -43,7 +43,7 @@ function schema() {
     })
 }
 
-export const deliver: StatePrimitive<'deliver'> = {
+export const deliver: StatePrimitive<'deliver', typeof schema> = {
   name: 'deliver',
   kind: 'state',
   description: 'webhooks that come twice, late, out of order, forged, or never',

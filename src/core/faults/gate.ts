@@ -32,7 +32,7 @@ export function gateSchema() {
   })
 }
 
-export const gate: StatePrimitive<'gate'> = {
+export const gate: StatePrimitive<'gate', typeof gateSchema> = {
   name: 'gate',
   kind: 'state',
   description: 'requests and webhooks that wait until a test releases them, in any order',

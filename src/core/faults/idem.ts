@@ -24,7 +24,7 @@ function schema() {
   })
 }
 
-export const idem: StatePrimitive<'idem'> = {
+export const idem: StatePrimitive<'idem', typeof schema> = {
   name: 'idem',
   kind: 'state',
   description: 'keys that are in use, forgotten, or unique in another scope',

@@ -4,7 +4,6 @@ import { serviceFacts, workspaceService } from '../../emulator/service.ts'
 import { auth } from './auth.ts'
 import type { Action, Phase } from './primitive.ts'
 import { type FaultRule, phaseOf } from './rule.ts'
-import type { StatePrimitive } from './state-primitive.ts'
 
 test.for<[does: Action[], phase: Phase]>([
   [[], 'call'],
@@ -35,12 +34,12 @@ test.for<[rule: Partial<FaultRule>, phase: Phase]>([
 test('a primitive that does nothing does not compile', () => {
   const { effect: _, ...parts } = auth
   // @ts-expect-error: it has no effect
-  const silent: StatePrimitive<'auth'> = parts
+  const silent: typeof auth = parts
   // @ts-expect-error: its effect has no hook
-  const idle: StatePrimitive<'auth'> = { ...parts, effect: {} }
+  const idle: typeof auth = { ...parts, effect: {} }
   const { schema: __, ...unchecked } = auth
   // @ts-expect-error: it has no schema, so that no rule could name it
-  const unnamed: StatePrimitive<'auth'> = unchecked
+  const unnamed: typeof auth = unchecked
   expect([silent.name, idle.name, unnamed.name]).toEqual(['auth', 'auth', 'auth'])
 })
 

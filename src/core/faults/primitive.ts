@@ -5,9 +5,16 @@ import type { Step } from '../request/steps.ts'
 import type { AnyCollection } from '../state/collection.ts'
 import type { Clash } from '../strict-input.ts'
 
-/** The parameters of every primitive, by its name. Each list of primitives adds its own. */
+/** The lists of primitives. Each list is declared as a part of it, so that a rule can name all primitives. */
 // biome-ignore lint/suspicious/noEmptyInterface: the declarations of all primitives are merged into it.
-export interface Primitives {}
+export interface PrimitiveLists {}
+
+/** The parameters of every primitive, by its name. */
+export type Primitives = {
+  readonly [Each in PrimitiveLists[keyof PrimitiveLists][number] as Each['name']]: ParametersOf<
+    Each['schema']
+  >
+}
 
 export type PrimitiveName = keyof Primitives
 
@@ -26,40 +33,43 @@ export interface KnownNames {
   >
 }
 
+/** Creates the schema of a primitive's parameters. */
+export type PrimitiveSchema = (service: KnownNames, settings: Settings) => z.ZodType
+
 /**
  * The complete definition of a fault primitive. Rules are checked, described and carried out with the list of these that the
  * service is created with.
  */
-export interface FaultPrimitive<N extends PrimitiveName, Effect> {
+export interface FaultPrimitive<N extends string, Schema extends PrimitiveSchema, Effect> {
   /** The name of its field in an action. */
   readonly name: N
   /** Its purpose, for the reference. */
   readonly description: string
   /** `wire`: an adapter applies it to the bytes of an exchange. `state`: it acts on the sandbox. */
   readonly kind: 'wire' | 'state'
-  readonly schema: (service: KnownNames, settings: Settings) => z.ZodType<Primitives[N]>
+  readonly schema: Schema
   /** The functions that carry it out, by hook. */
   readonly effect: Effect
   /** The step of the request in which it acts. Default: `log`, after the response is created. */
-  readonly step?: (parameters: Primitives[N]) => Step
+  readonly step?: (parameters: ParametersOf<Schema>) => Step
   /** When a rule that has it must be decided. Default: `call`, when the body is known. */
-  readonly phase?: (parameters: Primitives[N]) => Exclude<Phase, 'webhook'>
+  readonly phase?: (parameters: ParametersOf<Schema>) => Exclude<Phase, 'webhook'>
   /** Fixes its random parameters when a rule fires. @param draw from 0 to 1, always the same for a match */
-  readonly draw?: (parameters: Primitives[N], draw: number) => Primitives[N]
+  readonly draw?: (parameters: ParametersOf<Schema>, draw: number) => ParametersOf<Schema>
   /** Whether it can hold an exchange open. */
-  readonly holds?: (parameters: Primitives[N]) => boolean
+  readonly holds?: (parameters: ParametersOf<Schema>) => boolean
   /** How it ends a connection; undefined when it does not. */
-  readonly ends?: (parameters: Primitives[N]) => 'reset' | 'closed' | undefined
+  readonly ends?: (parameters: ParametersOf<Schema>) => 'reset' | 'closed' | undefined
   /** Whether the handler must not run, given all its actions that fired on a request. */
-  readonly replacesHandler?: (all: readonly Primitives[N][]) => boolean
+  readonly replacesHandler?: (all: readonly ParametersOf<Schema>[]) => boolean
   /** Its error in a rule about requests or about webhooks. Default: it is only valid for requests. */
-  readonly clash?: (parameters: Primitives[N], about: 'request' | 'webhook') => Clash | undefined
+  readonly clash?: (parameters: ParametersOf<Schema>, about: 'request' | 'webhook') => Clash | undefined
   /** What it does that no client of this emulator can see. Default: clients see all of it. */
-  readonly unseen?: (parameters: Primitives[N]) => Clash | undefined
+  readonly unseen?: (parameters: ParametersOf<Schema>) => Clash | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of primitives forgets each one's parameters; its own functions keep them.
-export type AnyPrimitive = FaultPrimitive<any, unknown>
+export type AnyPrimitive = FaultPrimitive<string, any, unknown>
 
 export type PrimitiveMap = ReadonlyMap<string, AnyPrimitive>
 

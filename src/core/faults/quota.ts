@@ -50,7 +50,7 @@ function schema() {
   })
 }
 
-export const quota: StatePrimitive<'quota'> = {
+export const quota: StatePrimitive<'quota', typeof schema> = {
   name: 'quota',
   kind: 'state',
   description: 'the decision of the rate limiter, and the form of its headers',

@@ -29,7 +29,7 @@ function schema() {
   })
 }
 
-export const respond: StatePrimitive<'respond'> = {
+export const respond: StatePrimitive<'respond', typeof schema> = {
   name: 'respond',
   kind: 'state',
   description: 'another response: a short form of head and body',

@@ -5,7 +5,7 @@ import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Treatment } from '../webhooks/records.ts'
 import type { Decision, FiredAction } from './decision.ts'
-import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from './primitive.ts'
+import type { AtLeastOne, FaultPrimitive, ParametersOf, PrimitiveSchema } from './primitive.ts'
 
 /** The actions of one primitive that have fired on a request. */
 export interface Fault<P> {
@@ -52,11 +52,9 @@ export interface StateHooks<P> {
   readonly waitsForWebhooks: (decision: Decision) => boolean
 }
 
-type StateEffect<P> = AtLeastOne<StateHooks<P>>
-
 /** A primitive that acts on the sandbox. */
-export interface StatePrimitive<N extends PrimitiveName>
-  extends FaultPrimitive<N, StateEffect<Primitives[N]>> {
+export interface StatePrimitive<N extends string, Schema extends PrimitiveSchema>
+  extends FaultPrimitive<N, Schema, AtLeastOne<StateHooks<ParametersOf<Schema>>>> {
   readonly kind: 'state'
-  readonly step: (parameters: Primitives[N]) => Step
+  readonly step: (parameters: ParametersOf<Schema>) => Step
 }

@@ -1,31 +1,15 @@
-import type { tomorrowChoice } from '../tomorrow.ts'
-import { type AuthFault, auth } from './auth.ts'
-import { type ClockFault, clock } from './clock.ts'
-import { type DeliverFault, deliver } from './deliver.ts'
-import { type GateFault, gate } from './gate.ts'
-import { type IdemFault, idem } from './idem.ts'
-import type { AnyPrimitive, ParametersOf } from './primitive.ts'
-import { type QuotaFault, quota } from './quota.ts'
-import { type Respond, respond } from './respond.ts'
-import { type StateFault, state } from './state.ts'
+import { auth } from './auth.ts'
+import { clock } from './clock.ts'
+import { deliver } from './deliver.ts'
+import { gate } from './gate.ts'
+import { idem } from './idem.ts'
+import { quota } from './quota.ts'
+import { respond } from './respond.ts'
+import { state } from './state.ts'
 import { tomorrowFault } from './tomorrow.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly respond: Respond
-    readonly quota: QuotaFault
-    readonly idem: IdemFault
-    readonly state: StateFault
-    readonly auth: AuthFault
-    readonly clock: ClockFault
-    readonly deliver: DeliverFault
-    readonly gate: GateFault
-    readonly tomorrow: ParametersOf<typeof tomorrowChoice>
-  }
-}
-
 /** The primitives that act on the sandbox. */
-export const statePrimitives: readonly AnyPrimitive[] = [
+export const statePrimitives = [
   respond,
   quota,
   idem,
@@ -35,4 +19,10 @@ export const statePrimitives: readonly AnyPrimitive[] = [
   deliver,
   gate,
   tomorrowFault,
-]
+] as const
+
+declare module './primitive.ts' {
+  interface PrimitiveLists {
+    readonly state: typeof statePrimitives
+  }
+}

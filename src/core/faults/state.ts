@@ -77,7 +77,7 @@ function stateSchema(service: KnownNames, settings: Settings): z.ZodType<StateFa
   return checked as z.ZodType<unknown> as z.ZodType<StateFault>
 }
 
-export const state: StatePrimitive<'state'> = {
+export const state: StatePrimitive<'state', typeof stateSchema> = {
   name: 'state',
   kind: 'state',
   description: 'moves of records, rows that are added or removed, reads that return an old state',

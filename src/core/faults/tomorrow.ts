@@ -1,7 +1,7 @@
 import { tomorrowChoice, tomorrowOf } from '../tomorrow.ts'
 import type { StatePrimitive } from './state-primitive.ts'
 
-export const tomorrowFault: StatePrimitive<'tomorrow'> = {
+export const tomorrowFault: StatePrimitive<'tomorrow', typeof tomorrowChoice> = {
   name: 'tomorrow',
   kind: 'state',
   description: 'one response as a later version of the service may send it, as the setting tomorrow does',

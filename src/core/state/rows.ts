@@ -17,10 +17,15 @@ type RequestContext = Pick<Request<any, any>, 'caller' | 'call'>
 /** The maximum number of records that one change may insert. */
 const MAX_ROWS = 1_000
 
+/** The part of the service that names collections. */
+interface Collections {
+  readonly collections: ReadonlyMap<string, AnyCollection>
+}
+
 /** New records: either `records` as given, or a number (`count`) of copies of an existing record. */
 type InsertRows = ShapeOf<typeof insertRowsSchema>
 
-export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) {
+export function insertRowsSchema({ collections }: Collections) {
   return strictObject({
     collection: nameAmong([...collections.keys()], 'collection'),
     records: z.array(objectAs<JsonObject>()).min(1).max(MAX_ROWS).optional(),
@@ -43,11 +48,7 @@ const PLACEHOLDER: NewFields = { id: 'made-when-the-rule-fires', created_at: '20
  * The issues of the records in the field `insert_rows` of a change, with pointers into the change. The rules between records
  * are checked only when the change is made; if one is broken then, no record is inserted.
  */
-export function checkInsertRows(
-  raw: unknown,
-  service: Pick<Service, 'collections'>,
-  settings: Settings,
-): Issue[] {
+export function checkInsertRows(raw: unknown, service: Collections, settings: Settings): Issue[] {
   const rows = isObject(raw) ? raw.insert_rows : undefined
   if (!isObject(rows) || typeof rows.collection !== 'string') return []
   const collection = service.collections.get(rows.collection)

@@ -61,7 +61,7 @@ function schema() {
   })
 }
 
-export const body: WirePrimitive<'body'> = {
+export const body: WirePrimitive<'body', typeof schema> = {
   name: 'body',
   kind: 'wire',
   description:

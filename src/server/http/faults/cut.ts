@@ -14,7 +14,7 @@ function schema() {
   return strictObject({ at: stage(), how: z.enum(['fin', 'rst', 'pause']) })
 }
 
-export const cut: WirePrimitive<'cut'> = {
+export const cut: WirePrimitive<'cut', typeof schema> = {
   name: 'cut',
   kind: 'wire',
   description: 'connections that are closed, reset or held open',

@@ -23,7 +23,7 @@ function schema() {
   })
 }
 
-export const frame: WirePrimitive<'frame'> = {
+export const frame: WirePrimitive<'frame', typeof schema> = {
   name: 'frame',
   kind: 'wire',
   description: 'wrong lengths, chunked or not, bytes after the end',

@@ -40,7 +40,7 @@ function schema() {
 
 const MAX_FETCH_STATUS = 599
 
-export const head: WirePrimitive<'head'> = {
+export const head: WirePrimitive<'head', typeof schema> = {
   name: 'head',
   kind: 'wire',
   description: 'statuses, reason phrases, versions, headers and their letter case, earlier 1xx responses',

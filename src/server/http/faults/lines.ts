@@ -39,7 +39,7 @@ function schema() {
   })
 }
 
-export const lines: WirePrimitive<'lines'> = {
+export const lines: WirePrimitive<'lines', typeof schema> = {
   name: 'lines',
   kind: 'wire',
   description: 'reordered, repeated, missing and changed NDJSON lines, line endings, truncation',

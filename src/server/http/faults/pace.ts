@@ -47,7 +47,7 @@ function schema() {
   })
 }
 
-export const pace: WirePrimitive<'pace'> = {
+export const pace: WirePrimitive<'pace', typeof schema> = {
   name: 'pace',
   kind: 'wire',
   description: 'latency, slow bodies, pieces, stalls; times are real milliseconds',

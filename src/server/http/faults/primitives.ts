@@ -1,36 +1,28 @@
 import { type Action, type AnyPrimitive, usesOf } from '../../../core/faults/primitive.ts'
-import { type BodyFault, body } from './body.ts'
-import { type CutFault, cut } from './cut.ts'
-import { type FrameFault, frame } from './frame.ts'
-import { type HeadFault, head } from './head.ts'
-import { type LinesFault, lines } from './lines.ts'
-import { type PaceFault, pace } from './pace.ts'
-import { type RawFault, raw } from './raw.ts'
+import { body } from './body.ts'
+import { cut } from './cut.ts'
+import { frame } from './frame.ts'
+import { head } from './head.ts'
+import { lines } from './lines.ts'
+import { pace } from './pace.ts'
+import { raw } from './raw.ts'
 import type { Stop } from './stage.ts'
 import type { AskedPace, WireHooks } from './wire-primitive.ts'
 
+/** The primitives that act on the bytes of an exchange. */
+export const wirePrimitives = [head, body, lines, frame, pace, cut, raw] as const
+
 declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly head: HeadFault
-    readonly body: BodyFault
-    readonly lines: LinesFault
-    readonly frame: FrameFault
-    readonly pace: PaceFault
-    readonly cut: CutFault
-    readonly raw: RawFault
+  interface PrimitiveLists {
+    readonly wire: typeof wirePrimitives
   }
 }
-
-const all = [head, body, lines, frame, pace, cut, raw]
-
-/** The primitives that act on the bytes of an exchange. */
-export const wirePrimitives: readonly AnyPrimitive[] = all
 
 /**
  * The primitives for an emulator without a port. They refuse what the response of `emulator.fetch` cannot show, so that no test
  * passes because of a fault that has no effect.
  */
-export const primitivesWithoutPort: readonly AnyPrimitive[] = all.map((primitive) => ({
+export const primitivesWithoutPort: readonly AnyPrimitive[] = wirePrimitives.map((primitive) => ({
   ...primitive,
   unseen: (parameters) => {
     const [parameter, reason] = primitive.onlyOnSockets?.(parameters as never) ?? []
@@ -40,7 +32,7 @@ export const primitivesWithoutPort: readonly AnyPrimitive[] = all.map((primitive
   },
 }))
 
-const byName = new Map(wirePrimitives.map((primitive) => [primitive.name as string, primitive]))
+const byName = new Map<string, AnyPrimitive>(wirePrimitives.map((primitive) => [primitive.name, primitive]))
 
 type AnyHooks = WireHooks<never>
 type Others<H extends keyof AnyHooks> =

@@ -10,7 +10,7 @@ function schema() {
   return strictObject({ base64: base64() })
 }
 
-export const raw: WirePrimitive<'raw'> = {
+export const raw: WirePrimitive<'raw', typeof schema> = {
   name: 'raw',
   kind: 'wire',
   description: 'bytes that are not HTTP',

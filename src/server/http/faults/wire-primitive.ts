@@ -1,4 +1,10 @@
-import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from '../../../core/faults/primitive.ts'
+import type {
+  AtLeastOne,
+  FaultPrimitive,
+  ParametersOf,
+  PrimitiveSchema,
+  Primitives,
+} from '../../../core/faults/primitive.ts'
 import type { Draft, Head } from './draft.ts'
 import type { Stop } from './stage.ts'
 
@@ -23,11 +29,11 @@ export interface WireHooks<P> {
 }
 
 /** A primitive that acts on the bytes of an exchange. */
-export interface WirePrimitive<N extends PrimitiveName>
-  extends FaultPrimitive<N, AtLeastOne<WireHooks<Primitives[N]>>> {
+export interface WirePrimitive<N extends string, Schema extends PrimitiveSchema>
+  extends FaultPrimitive<N, Schema, AtLeastOne<WireHooks<ParametersOf<Schema>>>> {
   readonly kind: 'wire'
   /** The parameter whose effect `fetch` does not show, and why. Default: it shows all effects. */
   readonly onlyOnSockets?: (
-    parameters: Primitives[N],
+    parameters: ParametersOf<Schema>,
   ) => readonly [parameter: string, reason: string] | undefined
 }
