@@ -161,6 +161,18 @@ test('every preset is a valid rule, with an example that arms it', async () => {
   }
 })
 
+test('every primitive has an example, which is a rule that can be armed', async () => {
+  const emulator = await testEmulator()
+  const { primitives } = (await emulator.control('GET', '/fault-presets')).body
+  const names = primitives.map(({ name }: { name: string }) => name)
+  expect(names).toEqual([...workspaceService.primitives.keys()])
+  for (const { name, description, example } of primitives) {
+    expect([name, description]).toEqual([name, expect.any(String)])
+    const { status, body } = await emulator.control('POST', '/faults', example)
+    expect([name, status, Object.keys(body.do?.[0] ?? body)]).toEqual([name, 201, [name]])
+  }
+})
+
 test('presets are still at their first path', async () => {
   await using emulator = await startEmulator({ port: 0, ephemeral: true })
   const get = async (path: string) => (await fetch(emulator.controlUrl + path)).json()

@@ -29,6 +29,7 @@ export const auth: StatePrimitive<'auth', typeof schema> = {
   kind: 'state',
   description: 'keys that expire, are revoked, or turn into another kind',
   schema,
+  example: { parameters: { expire_after_calls: 2 } },
   step: () => 'authenticate',
   effect: { authenticate },
 }

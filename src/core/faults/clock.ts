@@ -36,6 +36,7 @@ export const clock: StatePrimitive<'clock', typeof schema> = {
   kind: 'state',
   description: 'time that passes, stops, or is reported wrongly',
   schema,
+  example: { parameters: { advance: '1h' } },
   step: () => 'faultsBefore',
   effect: { passTime, date, shown, headers },
 }

@@ -48,6 +48,7 @@ export const deliver: StatePrimitive<'deliver', typeof schema> = {
   kind: 'state',
   description: 'webhooks that come twice, late, out of order, forged, or never',
   schema,
+  example: { match: { webhook: '*' }, parameters: { copies: 2 } },
   step: () => 'log',
   holds: () => true,
   clash: ({ when }, about) => {

@@ -37,6 +37,7 @@ export const gate: StatePrimitive<'gate', typeof gateSchema> = {
   kind: 'state',
   description: 'requests and webhooks that wait until a test releases them, in any order',
   schema: gateSchema,
+  example: { parameters: { at: 'before-handler' } },
   step: ({ at }) => (at === 'before-handler' ? 'faultsBefore' : 'faultsAfter'),
   clash: ({ at }, about) => {
     if ((at === 'webhook') === (about === 'webhook')) return undefined

@@ -29,6 +29,7 @@ export const idem: StatePrimitive<'idem', typeof schema> = {
   kind: 'state',
   description: 'keys that are in use, forgotten, or unique in another scope',
   schema,
+  example: { match: { headers: { 'idempotency-key': '*' } }, parameters: { concurrent: true } },
   step: () => 'replay',
   effect: { replay },
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { Step } from '../request/steps.ts'
 import type { AnyCollection } from '../state/collection.ts'
 import type { Clash } from '../strict-input.ts'
@@ -48,6 +48,8 @@ export interface FaultPrimitive<N extends string, Schema extends PrimitiveSchema
   /** `wire`: an adapter applies it to the bytes of an exchange. `state`: it acts on the sandbox. */
   readonly kind: 'wire' | 'state'
   readonly schema: Schema
+  /** A use that is easy to change. Without `match`, its rule is about every request. */
+  readonly example: { readonly match?: JsonObject; readonly parameters: ParametersOf<Schema> }
   /** The functions that carry it out, by hook. */
   readonly effect: Effect
   /** The step of the request in which it acts. Default: `log`, after the response is created. */

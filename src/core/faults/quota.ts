@@ -55,6 +55,7 @@ export const quota: StatePrimitive<'quota', typeof schema> = {
   kind: 'state',
   description: 'the decision of the rate limiter, and the form of its headers',
   schema,
+  example: { parameters: { reject: true, remaining: 0, reset_in_s: 2 } },
   step: () => 'rateLimit',
   effect: {
     rateLimit: (fault) => {

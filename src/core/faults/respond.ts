@@ -34,6 +34,7 @@ export const respond: StatePrimitive<'respond', typeof schema> = {
   kind: 'state',
   description: 'another response: a short form of head and body',
   schema,
+  example: { parameters: { status: 503, headers: { 'Retry-After': '2' } } },
   step: ({ effects }) => (effects === 'apply' ? 'faultsAfter' : 'faultsBefore'),
   replacesHandler: ([first]) => first?.effects !== 'apply',
   effect: {

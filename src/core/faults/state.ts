@@ -82,6 +82,7 @@ export const state: StatePrimitive<'state', typeof stateSchema> = {
   kind: 'state',
   description: 'moves of records, rows that are added or removed, reads that return an old state',
   schema: stateSchema,
+  example: { match: { method: 'GET' }, parameters: { visible_after_reads: 2 } },
   step: ({ at }) => (at === 'after-handler' ? 'faultsAfter' : 'faultsBefore'),
   effect: {
     beforeHandler: (fault) => change(fault, 'before-handler'),

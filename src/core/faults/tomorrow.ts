@@ -6,6 +6,7 @@ export const tomorrowFault: StatePrimitive<'tomorrow', typeof tomorrowChoice> = 
   kind: 'state',
   description: 'one response as a later version of the service may send it, as the setting tomorrow does',
   schema: tomorrowChoice,
+  example: { parameters: { only: ['field'] } },
   step: () => 'authenticate',
   effect: {
     authenticate: ({ exchange, given }) => {

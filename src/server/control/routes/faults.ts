@@ -55,9 +55,17 @@ const presetView = () =>
 
 export type PresetView = ShapeOf<typeof presetView>
 
-/** Presets, and the values in requests that cause a fault without a rule. */
+/** Presets, the primitives of a rule's own composition, and the values in requests that cause a fault without a rule. */
 const presetList = () =>
   listOf(presetView()).extend({
+    primitives: z.array(
+      z.strictObject({
+        name: z.string(),
+        description: z.string(),
+        /** A rule that uses it. */
+        example: anyObject(),
+      }),
+    ),
     magic_values: z.array(
       z.strictObject({
         /** Its place in the request: `custom_id of an item`, `metadata.emu_script`. */
@@ -166,12 +174,18 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.presets',
       method: 'GET',
       path: '/fault-presets',
-      summary: 'List the presets with their fields, and the magic values of requests',
-      returns: 'Every preset with the body that arms it, and magic_values, which need no rule.',
+      summary: 'List the presets with their fields, the primitives, and the magic values of requests',
+      returns:
+        'Every preset with the body that arms it, every primitive with a rule that uses it, and magic_values, which need no rule.',
       output: presetList,
       handle: ({ sandbox: { options } }) => ({
         body: {
           ...list([...service.presets.values()].map(presetOf)),
+          primitives: [...service.primitives.values()].map(({ name, description, example }) => ({
+            name,
+            description,
+            example: { match: example.match ?? 'everything', do: [{ [name]: example.parameters }] },
+          })),
           magic_values: options.strict ? [] : service.magic.map(({ actionsOf: _, ...value }) => value),
         },
       }),

@@ -67,6 +67,7 @@ export const body: WirePrimitive<'body', typeof schema> = {
   description:
     'nulls, unknown fields, other types, byte order marks, large numbers, encodings, truncated bodies',
   schema,
+  example: { parameters: { text: '<h1>Bad gateway</h1>', type: 'text/html' } },
   replacesHandler: (all) => all.some(({ effects }) => effects === 'none'),
   effect: { body: withBody },
 }

@@ -19,6 +19,7 @@ export const cut: WirePrimitive<'cut', typeof schema> = {
   kind: 'wire',
   description: 'connections that are closed, reset or held open',
   schema,
+  example: { parameters: { at: 'before-head', how: 'rst' } },
   holds: ({ how }) => how === 'pause',
   ends: ({ how }) => (how === 'pause' ? undefined : how === 'rst' ? 'reset' : 'closed'),
   phase: ({ at }) => phaseOfStage(at),

@@ -28,6 +28,7 @@ export const frame: WirePrimitive<'frame', typeof schema> = {
   kind: 'wire',
   description: 'wrong lengths, chunked or not, bytes after the end',
   schema,
+  example: { parameters: { mode: 'length', length_delta: 10 } },
   onlyOnSockets: ({ tail_b64 }) =>
     tail_b64 === undefined
       ? undefined

@@ -45,6 +45,7 @@ export const head: WirePrimitive<'head', typeof schema> = {
   kind: 'wire',
   description: 'statuses, reason phrases, versions, headers and their letter case, earlier 1xx responses',
   schema,
+  example: { parameters: { status: 200, set: { 'Content-Type': 'text/html' } } },
   onlyOnSockets: ({ status = 200, version, case: letters, interim }) => {
     if (status > MAX_FETCH_STATUS) return ['status', `a Response has a status of at most ${MAX_FETCH_STATUS}`]
     if (version !== undefined) return ['version', 'a Response has no HTTP version']

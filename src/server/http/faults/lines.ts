@@ -44,6 +44,7 @@ export const lines: WirePrimitive<'lines', typeof schema> = {
   kind: 'wire',
   description: 'reordered, repeated, missing and changed NDJSON lines, line endings, truncation',
   schema,
+  example: { match: { path: '/**/results' }, parameters: { drop: [0] } },
   effect: { body: withLines },
 }
 

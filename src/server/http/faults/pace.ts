@@ -52,6 +52,7 @@ export const pace: WirePrimitive<'pace', typeof schema> = {
   kind: 'wire',
   description: 'latency, slow bodies, pieces, stalls; times are real milliseconds',
   schema,
+  example: { parameters: { before_head_ms: 500 } },
   holds: () => true,
   draw: ({ jitter_ms = 0, ...pace }, draw) =>
     jitter_ms === 0

@@ -15,5 +15,6 @@ export const raw: WirePrimitive<'raw', typeof schema> = {
   kind: 'wire',
   description: 'bytes that are not HTTP',
   schema,
+  example: { parameters: { base64: btoa('not HTTP\r\n\r\n') } },
   effect: { bytes: ({ base64 }) => Buffer.from(base64, 'base64') },
 }
