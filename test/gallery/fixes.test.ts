@@ -5,7 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
-import { aPage, type Emulator, type FaultDraft, type SandboxClient, startEmulator } from '../../src/index.ts'
+import {
+  aPage,
+  type Emulator,
+  type FaultDraft,
+  type Finding,
+  type SandboxClient,
+  startEmulator,
+} from '../../src/index.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { keyRemoved } from './attempts/clients.ts'
 import { cases } from './cases.ts'
@@ -204,9 +211,10 @@ const rows: Readonly<Record<string, Row>> = {
   ...Object.fromEntries(cases.map(({ verdict }) => [verdict, 'gallery' as const])),
 }
 
-test('every verdict has a row', () => {
+// `gallery.test.ts` demands a client or a test for each verdict.
+test('every row is about a verdict', () => {
   const codes = [...verdicts, ...conclusionVerdicts].map(({ code }) => code)
-  expect(Object.keys(rows).sort()).toEqual(codes.sort())
+  expect(codes).toEqual(expect.arrayContaining(Object.keys(rows)))
 })
 
 const clients = Object.entries(rows).flatMap(([code, row]) =>
@@ -219,7 +227,10 @@ test.for(clients)('a client that does what the fix of %s says has no finding', a
     await use(sandbox, isFixed)
     return (await sandbox.conduct()).findings
   }
-  expect((await found(false)).map((each) => each.code)).toContain(code)
-  const left = (await found(true)).filter((each) => each.code === code || each.severity !== 'note')
-  expect(left.map((each) => each.message)).toEqual([])
+  const before = (await found(false)).map((each) => each.code)
+  expect(before).toContain(code)
+  // The fix may not cause another error or warning.
+  const isLeft = (each: Finding) =>
+    each.code === code || (each.severity !== 'note' && !before.includes(each.code))
+  expect((await found(true)).filter(isLeft).map((each) => each.message)).toEqual([])
 })
