@@ -133,7 +133,8 @@ const rows: Readonly<Record<string, Row>> = {
     await once(stream, 'readable')
     stream.destroy()
     // The end of the connection is noticed a little later.
-    const isNoticed = async () => (await sandbox.conduct()).findings.length > 0
+    const isNoticed = async () =>
+      (await sandbox.conduct()).findings.some((each) => each.code === 'stream.abandoned')
     await vi.waitUntil(isNoticed, { timeout: 25_000 })
     if (isFixed) await read(sandbox, path)
   },
