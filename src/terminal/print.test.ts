@@ -135,6 +135,17 @@ test('columns are aligned by the width that a terminal shows, not by the number 
   expect(new Set(starts).size).toBe(1)
 })
 
+test('a text in Japanese, which has no blanks, continues below its own beginning; a URL is not cut', () => {
+  const screen = { colours: false, width: 40 }
+  const text = '台風の日:すべての作成が失敗する。頻繁に再試行するクライアントを確かめるため'
+  const lines = rendered([styled('dim', '  DESCRIPTION  '), text], screen).split('\n')
+  expect(lines.length).toBeGreaterThan(2)
+  for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(40)
+  for (const line of lines.slice(1)) expect(line).toMatch(/^ {15}\S/)
+  const url = `http://127.0.0.1:4010/${'a'.repeat(40)}`
+  expect(rendered(`The page is at ${url}`, screen)).toContain(url)
+})
+
 test('a sentence in Chinese and English is wrapped at the width of the terminal', () => {
   const text = rendered('屋顶 平面 图纸 is the name of a page that has many more words than fit', {
     colours: false,

@@ -56,14 +56,16 @@ function wrapped(text: string, start: number, width = Number.POSITIVE_INFINITY):
   const rest = text.slice(head.length)
   const room = Math.max(MIN_WIDTH, width - indent)
   // The method and the path of a request, for example: a line end before the path would not make it fit.
-  if (unbroken(rest).length === 1 && rest.split(' ').some((word) => columnsOf(word) > room)) return text
+  if (unbroken(rest).length === 1 && rest.split(' ').some((word) => ASCII.test(word) && word.length > room))
+    return text
   const lines = filled(rest, room)
   return head + lines.join(`\n${' '.repeat(indent)}`)
 }
 
-/** Words in lines of a width. A word that is longer has a line of its own. */
+/** Words in lines of a width. A longer word, such as a URL, has a line of its own, but Japanese text has no blanks: it is cut. */
 function filled(text: string, width: number): string[] {
-  return wrapper()(text, width).split('\n')
+  const hard = text.split(' ').some((word) => !ASCII.test(word) && columnsOf(word) > width)
+  return wrapper()(text, width, { hard }).split('\n')
 }
 
 /** A table with a title for each column. */
