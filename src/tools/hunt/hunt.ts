@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { findingLines, findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
-import { comment, literal, printable } from '../../core/quoted.ts'
+import { comment, printable } from '../../core/quoted.ts'
 import { replayCommand, scriptsOf } from '../../core/record/replay-command.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { formatDuration, MINUTE, SECOND } from '../../core/time/instant.ts'
@@ -13,6 +13,7 @@ import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { requireWritable, writeRecording, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand } from '../client-process.ts'
 import { HUNT_OPTIONS, HUNTED_OPTIONS } from '../options.ts'
+import { armSource, vitestSource } from '../vitest-source.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntInvocation, type HuntSetup, type Trial, tryOut } from './trial.ts'
@@ -230,7 +231,7 @@ function writeFinding(
   const { name, rules } = finding
   const base = join(folder, name.replaceAll(/[^\w.+-]+/g, '-'))
   writeText(`${base}.faults.json`, `${JSON.stringify(rules.length === 1 ? rules[0] : rules, null, 2)}\n`)
-  writeText(`${base}.test.ts`, testOf(finding))
+  writeText(`${base}.test.ts`, `${testOf(finding)}\n`)
   return recordings.map((bundle, n) => {
     const file = `${base}.recording${n === 0 ? '' : `-${n + 1}`}.json`
     writeRecording(file, bundle)
@@ -239,18 +240,13 @@ function writeFinding(
 }
 
 function testOf({ name, kind, message, rules }: HuntFailure & FaultPlan): string {
-  return [
-    `import { expect, test } from 'agent-workspace-emulator/vitest'`,
-    '',
-    comment(`${kind}: ${message}`),
-    `test(${literal(`works under ${name}`)}, async ({ sandbox }) => {`,
-    ...rules.map((rule) => `  await sandbox.faults.arm(${literal(rule)})`),
-    '  // Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
-    '  await expect(sandbox).toHaveFiredAllFaults()',
-    '  await expect(sandbox).toHaveBehaved()',
-    '})',
-    '',
-  ].join('\n')
+  const lines = [
+    ...armSource(rules),
+    '// Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
+    'await expect(sandbox).toHaveFiredAllFaults()',
+    'await expect(sandbox).toHaveBehaved()',
+  ]
+  return vitestSource(`works under ${name}`, lines, { above: [comment(`${kind}: ${message}`)] })
 }
 
 /** What a search has found, as `--json` prints it. */

@@ -3,6 +3,7 @@ import type { RequestTrace } from '../../core/explain/trace.ts'
 import type { FaultDraft } from '../../core/faults/rule.ts'
 import { seal } from '../../core/secrets.ts'
 import { type EmulatorClient, type SandboxClient, startEmulator } from '../../index.ts'
+import { armSource, vitestSource } from '../vitest-source.ts'
 
 /** How a failure can be repeated. */
 interface Repetition {
@@ -159,15 +160,11 @@ function testOf(trace: RequestTrace, fault: FaultDraft | undefined, { path, init
   const error = code === undefined ? '' : `, error: { code: ${JSON.stringify(code)} }`
   const faults = fault === undefined ? '' : `, faults: [${JSON.stringify(fault.preset ?? 'fault')}]`
   const title = `${trace.request.method} ${path} fails: ${[status || 'no response', code].join(' ').trim()}`
-  return [
-    `import { expect, test } from 'agent-workspace-emulator/vitest'`,
-    '',
-    `test(${JSON.stringify(title)}, async ({ sandbox }) => {`,
-    ...(fault === undefined ? [] : [`  await sandbox.faults.arm(${JSON.stringify(fault)})`]),
-    '  // The request as it was logged. Call your client here instead, with sandbox.baseUrl and sandbox.apiKey.',
-    ...checks.map((line) => `  ${line}`),
-    '  const [request] = await sandbox.requests.list({ limit: 1 })',
-    `  expect(request).toMatchObject({ status: ${status}${error}${faults} })`,
-    '})',
-  ].join('\n')
+  return vitestSource(title, [
+    ...armSource(fault === undefined ? [] : [fault]),
+    '// The request as it was logged. Call your client here instead, with sandbox.baseUrl and sandbox.apiKey.',
+    ...checks,
+    'const [request] = await sandbox.requests.list({ limit: 1 })',
+    `expect(request).toMatchObject({ status: ${status}${error}${faults} })`,
+  ])
 }

@@ -2,6 +2,7 @@ import { prefixOf } from '../../client/transport.ts'
 import { comment, literal } from '../../core/quoted.ts'
 import type { RecordedInput, RecordingBundle } from '../../core/record/bundle.ts'
 import { CommandFailed } from '../../terminal/command.ts'
+import { vitestSource } from '../vitest-source.ts'
 
 // Programs add them by themselves, and no response depends on them.
 const NEVER_SENT =
@@ -17,7 +18,7 @@ function* stepsOf({ inputs, state, emulator }: RecordingBundle) {
     if (!('request' in input || 'control' in input)) continue
     if (input.at > at) {
       at = input.at
-      yield [`  await sandbox.clock.advance({ to: ${literal(at)} })`]
+      yield [`await sandbox.clock.advance({ to: ${literal(at)} })`]
     }
     if ('request' in input) yield requestLines(input, state.sandbox, emulator.origin)
     else {
@@ -26,7 +27,7 @@ function* stepsOf({ inputs, state, emulator }: RecordingBundle) {
       const path = template.replaceAll(/\{(\w+)\}/g, (_, key) => encodeURIComponent(params[key] ?? ''))
       const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
       const given = [method, path + search, ...(body === undefined ? [] : [body])].map(source).join(', ')
-      yield [`  ${comment(`Control interface: ${method} ${path}`)}`, `  await control(${given})`]
+      yield [comment(`Control interface: ${method} ${path}`), `await control(${given})`]
     }
   }
 }
@@ -56,21 +57,21 @@ function requestLines(
     ...(body === undefined ? [] : [`body: ${bodySource(body)}`]),
   ]
   const call = `call(${literal(path)}${init.length === 0 ? '' : `, { ${init.join(', ')} }`})`
-  const heading = `  ${comment(`${method} ${path}`)}`
-  if (output === undefined) return [heading, `  await ${call}`]
+  const heading = comment(`${method} ${path}`)
+  if (output === undefined) return [heading, `await ${call}`]
   if ((output.sent?.end ?? 'whole') !== 'whole')
-    return [heading, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
+    return [heading, `await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
   const status = Number(output.head.split('\n', 1)[0])
   const { text } = output
   // The sandbox and the emulator are others, and errors name the path.
   const isOther = text === undefined || [sandbox, origin].some((each) => text.includes(each))
   if (status >= 400 || isOther || text.length > MAX_COMPARED)
-    return [heading, `  expect((await ${call}).status).toBe(${status})`]
+    return [heading, `expect((await ${call}).status).toBe(${status})`]
   return [
     heading,
-    `  response = await ${call}`,
-    `  expect(response.status).toBe(${status})`,
-    `  expect(await response.text()).toBe(${bodySource(text)})`,
+    `response = await ${call}`,
+    `expect(response.status).toBe(${status})`,
+    `expect(await response.text()).toBe(${bodySource(text)})`,
   ]
 }
 
@@ -100,9 +101,9 @@ function setUp({ start, state }: RecordingBundle, file: string): string[] {
   const clock = source({ ...state.clock, rate: 0, wall: null })
   if (start === undefined)
     return [
-      '  // It does not begin with shipped fixtures: its whole state is in the recording.',
-      `  const { state } = JSON.parse(await readFile(${literal(file)}, 'utf8'))`,
-      `  await sandbox.state.load({ ...state, clock: ${clock}, sandbox: sandbox.name })`,
+      '// It does not begin with shipped fixtures: its whole state is in the recording.',
+      `const { state } = JSON.parse(await readFile(${literal(file)}, 'utf8'))`,
+      `await sandbox.state.load({ ...state, clock: ${clock}, sandbox: sandbox.name })`,
     ]
   const {
     sandbox: _,
@@ -117,56 +118,53 @@ function setUp({ start, state }: RecordingBundle, file: string): string[] {
   )
   return [
     ...Object.entries(start.removed).flatMap(([name, ids]) =>
-      ids.map((id) => `  await sandbox.state.delete(${literal(name)}, ${literal(id)})`),
+      ids.map((id) => `await sandbox.state.delete(${literal(name)}, ${literal(id)})`),
     ),
     ...Object.entries(collections).flatMap(([name, rows]) =>
-      rows.map((row) => `  await sandbox.state.put(${literal(name)}, ${source(row)})`),
+      rows.map((row) => `await sandbox.state.put(${literal(name)}, ${source(row)})`),
     ),
     ...(facts.length === 0 && !skip_on_poll
       ? []
       : [
-          '  await sandbox.state.load({',
-          '    ...(await sandbox.state.document({ secrets: true })),',
-          `    clock: ${clock},`,
-          ...facts.map(([key, value]) => `    ${key}: ${source(value)},`),
-          '  })',
+          'await sandbox.state.load({',
+          '  ...(await sandbox.state.document({ secrets: true })),',
+          `  clock: ${clock},`,
+          ...facts.map(([key, value]) => `  ${key}: ${source(value)},`),
+          '})',
         ]),
   ]
 }
 
 const CALL = [
-  '  const call = (path: string, init?: RequestInit) =>',
-  '    fetch(sandbox.baseUrl + path, { ...init, signal: AbortSignal.timeout(5_000) })',
+  'const call = (path: string, init?: RequestInit) =>',
+  '  fetch(sandbox.baseUrl + path, { ...init, signal: AbortSignal.timeout(5_000) })',
 ]
 
 const CONTROL = [
-  '  const control = (method: string, path: string, body?: object) =>',
-  '    fetch(sandbox.controlUrl + path, {',
-  '      method,',
-  "      headers: { 'content-type': 'application/json' },",
-  '      body: JSON.stringify(body),',
-  '    })',
+  'const control = (method: string, path: string, body?: object) =>',
+  '  fetch(sandbox.controlUrl + path, {',
+  '    method,',
+  "    headers: { 'content-type': 'application/json' },",
+  '    body: JSON.stringify(body),',
+  '  })',
 ]
 
 /** A recording as a test. @param file the path of the recording */
 export function vitestOf(bundle: RecordingBundle, file: string): string {
   const steps = [...stepsOf(bundle)].flat()
-  const has = (part: string) => steps.some((line) => !line.startsWith('  //') && line.includes(part))
+  const has = (part: string) => steps.some((line) => !line.startsWith('//') && line.includes(part))
   const { start } = bundle
   const origin = start && { fixtures: start.fixtures, seed: start.seed, clock: start.at }
-  return [
-    ...(start === undefined ? ["import { readFile } from 'node:fs/promises'"] : []),
-    "import { test as base, expect } from 'agent-workspace-emulator/vitest'",
-    '',
-    `const test = base.extend('sandboxOptions', ${source({ ...origin, rate: 0 })})`,
-    '',
-    `test(${literal(`repeats ${file}`)}, async ({ sandbox }) => {`,
+  const lines = [
     ...setUp(bundle, file),
     ...CALL,
     ...(has('await control(') ? CONTROL : []),
-    ...(has('response = await') ? ['  let response: Response'] : []),
+    ...(has('response = await') ? ['let response: Response'] : []),
     '',
     ...steps,
-    '})',
-  ].join('\n')
+  ]
+  return vitestSource(`repeats ${file}`, lines, {
+    imports: start === undefined ? ["import { readFile } from 'node:fs/promises'"] : [],
+    options: source({ ...origin, rate: 0 }),
+  })
 }
