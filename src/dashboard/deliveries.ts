@@ -47,12 +47,11 @@ export function newFailures(deliveries: readonly DeliveryRow[]): readonly Delive
 
 /** Acknowledges these failures, and forgets those of the sandbox that no longer exist. */
 export function acknowledge(failures: readonly DeliveryRow[], all: readonly DeliveryRow[]): void {
-  const others = [...seenFailures.value].filter(
-    (each) => each.startsWith(`${startedAt}/`) && !each.startsWith(placeOfSeen()),
+  const present = new Set(all.map(failureOf))
+  const before = [...seenFailures.value].filter((each) =>
+    each.startsWith(placeOfSeen()) ? present.has(each) : each.startsWith(`${startedAt}/`),
   )
-  const before = all.filter((each) => seenFailures.value.has(failureOf(each)))
-  const next = new Set([...others, ...[...before, ...failures].map(failureOf)])
-  if (next.size === seenFailures.value.size && failures.length === 0) return
-  seenFailures.value = next
-  keep(SEEN, [...next].join(' '))
+  if (before.length === seenFailures.value.size && failures.length === 0) return
+  seenFailures.value = new Set([...before, ...failures.map(failureOf)])
+  keep(SEEN, [...seenFailures.value].join(' '))
 }
