@@ -99,10 +99,8 @@ const inTurn = coalesced()
 const load = () => inTurn(loadNew)
 
 // The index of the newest entry that is older than all running requests: newer entries can still change.
-function settledFrom(entries: readonly LogRow[]): number {
-  const running = entries.slice(0, MAX_RUNNING).findLastIndex(isRunning)
-  return running + 1
-}
+const settledFrom = (entries: readonly LogRow[]): number =>
+  entries.slice(0, MAX_RUNNING).findLastIndex(isRunning) + 1
 
 const MAX_RUNNING = 100
 
@@ -128,14 +126,14 @@ export async function startRequests(): Promise<boolean> {
   effect(() => {
     if (missingSandbox.value !== undefined) keepLog({ ...NOTHING, isLoaded: true })
   })
-  effect(() => setBadge('requests', logRows.value.entries.length))
-  return new Promise((resolve) => {
-    const stop = effect(() => {
-      if (!logRows.value.isLoaded) return
-      resolve(logRows.value.entries.length > 0)
-      queueMicrotask(() => stop())
-    })
-  })
+  return new Promise((resolve) =>
+    effect(() => {
+      const { entries, isLoaded } = logRows.value
+      setBadge('requests', entries.length)
+      // Only the first call counts.
+      if (isLoaded) resolve(entries.length > 0)
+    }),
+  )
 }
 
 /** Saves the recording of the present sandbox as a file, and says what to do with it. */

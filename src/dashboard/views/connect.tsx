@@ -65,8 +65,7 @@ export default function Connect() {
 }
 
 function FirstRequest() {
-  const { entries } = logRows.value
-  const last = entries[0]
+  const [last] = logRows.value.entries
   if (last === undefined) {
     return <Note icon="progress">Waiting for your first request. This line turns green when it arrives.</Note>
   }
