@@ -80,15 +80,13 @@ const MARKS = {
   'promise error': 'The next attempt came before its end',
 }
 
-/** The milliseconds of a picture: up to the last attempt, or to the end of a promised wait. */
-const scaleOf = (attempts: readonly CallAttempt[]) =>
-  attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
-
 /** The calls with one verdict about one operation, all on the same scale. */
 function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
   const { code, severity, operation, findings, worst } = group
   const calls = findings.slice(0, MOST).map((finding) => ({ finding, attempts: attemptsOf(finding) }))
-  const scale = scaleOf(calls.flatMap(({ attempts }) => attempts))
+  const all = calls.flatMap(({ attempts }) => attempts)
+  // Up to the last attempt, or to the end of a promised wait.
+  const scale = all.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
   const title = (
     <span class="row wraps">
       <SeverityTag severity={severity} /> <code>{code}</code> <code class="dim">{operation}</code>
@@ -150,12 +148,10 @@ function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale:
 function FindingDetail({ finding }: { finding: ShownFinding }) {
   const { severity, code, message, requests, evidence, section, fix } = finding
   const attempts = attemptsOf(finding)
-  const facts = Object.entries(evidence).map(([name, value]): [string, string] => {
+  const facts = Object.entries(evidence).map(([name, value]) => {
     const text = typeof value === 'object' ? pretty(value) : String(value)
-    return [
-      name.replace(/_ms$/, '').replaceAll('_', ' '),
-      name.endsWith('_ms') ? durationText(Number(value)) : text,
-    ]
+    const shown = name.endsWith('_ms') ? durationText(Number(value)) : text
+    return [name.replace(/_ms$/, '').replaceAll('_', ' '), shown] as const
   })
   return (
     <Detail label={`Finding ${code}`} title={<code>{code}</code>} head={<SeverityTag severity={severity} />}>
