@@ -71,15 +71,3 @@ export function batchAt(batch: BatchRow, at: number, now: number): BatchRow | un
 
 /** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */
 export const stateOf = (batch: BatchRow) => (batch.held && isUnfinished(batch) ? 'held' : batch.status)
-
-/** Its state in lists: `partial` for one that is completed although items have failed. */
-export function outcomeOf(batch: BatchRow): string {
-  const { errored, expired } = batch.request_counts
-  return batch.status === 'completed' && errored + expired > 0 ? 'partial' : stateOf(batch)
-}
-
-/** The items of a batch by the name of their result, in words: `4 succeeded`; none before there are any results. */
-export function countsInWords({ request_counts: { total: _, ...counts } }: BatchRow) {
-  const some = Object.entries(counts).filter(([, count]) => count > 0)
-  return some.map(([name, count]) => [name, `${count} ${name}`] as const)
-}

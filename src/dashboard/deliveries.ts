@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
-import { type BatchRow, batchName } from './batch-data.ts'
 import { keep, kept } from './browser.ts'
 import { startedAt } from './live.ts'
 import { sharedLive } from './loaded.tsx'
@@ -23,12 +22,6 @@ export const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox
 /** The state of a delivery: `retrying` while it waits for another attempt, otherwise its status. */
 export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
-}
-
-/** The batch that a delivery is about: its id, and its name or, of a removed one, the end of its id. */
-export function subjectOf({ ref }: DeliveryRow, batches: readonly BatchRow[] = []) {
-  const id = ref.slice(ref.indexOf('/') + 1)
-  return { id, name: batchName(batches.find((batch) => batch.id === id) ?? { id, metadata: {} }) }
 }
 
 const SEEN = 'seen-failures'

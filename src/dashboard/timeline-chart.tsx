@@ -36,9 +36,8 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
   const [from, to] = useRowsInSight(frame)
   const first = Math.min(from, batches.length)
   const seen = past ?? now
-  const inSight = batches.slice(first, to).map((batch) => {
-    return { batch, then: past === undefined ? batch : batchAt(batch, past, now) }
-  })
+  const shown = batches.slice(first, to)
+  const inSight = shown.map((batch): Row => [batch, past === undefined ? batch : batchAt(batch, past, now)])
   const pickInstant = (event: MouseEvent & { readonly currentTarget: HTMLElement }) => {
     const px = event.clientX - event.currentTarget.getBoundingClientRect().left
     const instant = axis.instantAt(px)
@@ -70,7 +69,7 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
         >
           <Ground axis={axis} now={now} past={past} />
           {inSight.map(
-            ({ then }, index) =>
+            ([, then], index) =>
               then !== undefined && (
                 <Bar key={then.id} batch={then} axis={axis} now={seen} top={AXIS + (first + index) * ROW} />
               ),
@@ -133,17 +132,14 @@ function useRowsInSight(plot: RefObject<HTMLElement | null>) {
   return range
 }
 
-interface Row {
-  readonly batch: BatchRow
-  /** As it was at the instant that the user looks at; undefined before it was created. */
-  readonly then: BatchRow | undefined
-}
+/** A batch, and how it was at the instant that the user looks at; undefined before it was created. */
+type Row = readonly [BatchRow, then: BatchRow | undefined]
 
 /** @param unseen the number of rows below those in sight */
 function Labels({ rows, first, unseen }: { rows: readonly Row[]; first: number; unseen: number }) {
   return (
     <ul style={inPx({ paddingTop: first * ROW })}>
-      {rows.map(({ batch, then }) => {
+      {rows.map(([batch, then]) => {
         const { id, model, first_file_id: file } = batch
         const [tone, icon] = stateLook(then === undefined ? 'scheduled' : stateOf(then))
         return (

@@ -1,16 +1,7 @@
 import { computed } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { ask, baseUrl, type Output } from '../api.ts'
-import {
-  type BatchRow,
-  batchName,
-  countsInWords,
-  endOf,
-  isUnfinished,
-  outcomeOf,
-  stateOf,
-  useBatches,
-} from '../batch-data.ts'
+import { type BatchRow, batchName, endOf, isUnfinished, stateOf, useBatches } from '../batch-data.ts'
 import { download } from '../browser.ts'
 import { Chain } from '../chain.tsx'
 import { advanceToEnd } from '../clock-bar.tsx'
@@ -36,6 +27,18 @@ const creationKeys = computed(() => {
 })
 
 const keyOf = ({ id }: BatchRow) => creationKeys.value.get(`batch_predictions/${id}`) ?? '–'
+
+/** The state of a batch in lists: `partial` for one that is completed although items have failed. */
+function outcomeOf(batch: BatchRow): string {
+  const { errored, expired } = batch.request_counts
+  return batch.status === 'completed' && errored + expired > 0 ? 'partial' : stateOf(batch)
+}
+
+/** The items of a batch by the name of their result, in words: `4 succeeded`; none before there are any results. */
+function countsInWords({ request_counts: { total: _, ...counts } }: BatchRow) {
+  const some = Object.entries(counts).filter(([, count]) => count > 0)
+  return some.map(([name, count]) => [name, `${count} ${name}`] as const)
+}
 
 const COLUMNS: readonly Column<BatchRow>[] = [
   {

@@ -1,15 +1,5 @@
 import { findingCounts } from '../../core/conduct/finding-lines.ts'
-import {
-  attemptsOf,
-  type CallAttempt,
-  findingId,
-  groupsOf,
-  SeverityTag,
-  type ShownFinding,
-  useConduct,
-  waitText,
-  worstOf,
-} from '../conduct-data.tsx'
+import { attemptsOf, groupsOf, SeverityTag, useConduct, waitText, worstOf } from '../conduct-data.tsx'
 import { countOf, durationText, pretty, shortPath, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Opened } from '../list.tsx'
@@ -20,13 +10,19 @@ import { Legend, Status, toneOf } from '../status.tsx'
 import { Button, Card, Detail, Empty, FactList, Note, ViewHead } from '../ui.tsx'
 import { useKeys } from '../view-keys.ts'
 
+type FindingGroup = ReturnType<typeof groupsOf>[number]
+type Finding = FindingGroup['findings'][number]
+
+/** A finding keeps its address while requests are added after it. */
+const findingId = ({ code, requests, message }: Finding) => `${code} ${requests[0] ?? message}`
+
 /** Calls of a group that are listed at most. */
 const MOST = 20
 
 export default function ConductView() {
   const { data: report, notice } = useConduct()
   const all = report?.data ?? []
-  const textOf = ({ filter, findings }: ReturnType<typeof groupsOf>[number]) =>
+  const textOf = ({ filter, findings }: FindingGroup) =>
     `${filter} ${findings.map(({ message }) => message).join(' ')}`
   const groups = filtered(groupsOf(all), textOf)
   const [opened] = here.value.path
@@ -81,7 +77,7 @@ const MARKS = {
 }
 
 /** The calls with one verdict about one operation, all on the same scale. */
-function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
+function GroupCard({ group }: { group: FindingGroup }) {
   const { code, severity, operation, findings, worst } = group
   const calls = findings.slice(0, MOST).map((finding) => ({ finding, attempts: attemptsOf(finding) }))
   const all = calls.flatMap(({ attempts }) => attempts)
@@ -122,7 +118,7 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
 }
 
 /** Attempts as dots on a line, with a bracket from each refused one to the end of its promised wait. */
-function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale: number }) {
+function Picture({ attempts, scale }: { attempts: ReturnType<typeof attemptsOf>; scale: number }) {
   const share = (ms: number) => `${(100 * ms) / scale}%`
   return (
     <span class="attempts" role="img" aria-label={countOf(attempts.length, 'attempt')}>
@@ -145,7 +141,7 @@ function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale:
   )
 }
 
-function FindingDetail({ finding }: { finding: ShownFinding }) {
+function FindingDetail({ finding }: { finding: Finding }) {
   const { severity, code, message, requests, evidence, section, fix } = finding
   const attempts = attemptsOf(finding)
   const facts = Object.entries(evidence).map(([name, value]) => {

@@ -91,9 +91,7 @@ export default function Faults() {
           <Panel name="rule" width={384}>
             <RuleComposer
               key={[...path, query.preset, query.operation, query.key].join()}
-              presets={presets}
-              rule={rules.find(({ id }) => id === path[0])}
-              start={query}
+              {...{ presets, rules }}
             />
           </Panel>
         )}
@@ -239,7 +237,7 @@ function LatencyCard({ rules }: { rules: readonly Rule[] }) {
 }
 
 /** The first text of a rule: from another rule, or from a preset and a request. */
-function startOf(rule: RulePart | undefined, start: Readonly<Record<string, string>>): RulePart {
+function startOf(rule: Rule | undefined, start: Readonly<Record<string, string>>): RulePart {
   if (rule !== undefined) {
     const { match, when, do: actions, times, priority, ttl } = rule
     const given = Object.entries({ match, when, do: actions, times, priority, ttl })
@@ -251,13 +249,10 @@ function startOf(rule: RulePart | undefined, start: Readonly<Record<string, stri
 }
 
 /** A rule as JSON, which the emulator checks while it is typed. */
-function RuleComposer(props: {
-  presets: readonly { readonly name: string }[]
-  rule: ({ readonly id: string } & object) | undefined
-  start: Readonly<Record<string, string>>
-}) {
-  const { presets, rule, start } = props
-  const [text, setText] = useState(() => pretty(startOf(rule as RulePart | undefined, start)))
+function RuleComposer({ presets, rules }: { presets: readonly PresetRow[]; rules: readonly Rule[] }) {
+  const { path, query } = here.value
+  const rule = rules.find(({ id }) => id === path[0])
+  const [text, setText] = useState(() => pretty(startOf(rule, query)))
   const close = () => open([], {})
   const syntax = jsonIssue(text)
   const check = () => ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })

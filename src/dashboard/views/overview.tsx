@@ -132,8 +132,7 @@ function Line(props: { href: string; name: string; hint?: string; children: Comp
 /** The operations with failed requests, those with the most first. */
 function Failing({ entries }: { entries: readonly LogRow[] }) {
   const rows = useMemo(() => {
-    const groups = [...groupBy(entries, ({ operation }) => operation ?? '')]
-    return groups
+    return [...groupBy(entries, ({ operation }) => operation ?? '')]
       .map(([name, all]) => ({ name, all, failed: all.filter(hasFailed) }))
       .filter(({ failed }) => failed.length > 0)
       .sort((a, b) => b.failed.length - a.failed.length)

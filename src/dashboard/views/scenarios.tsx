@@ -105,6 +105,8 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
   const panel = { label: `Scenario ${name}`, title: <code>{name}</code> }
   if (data === undefined) return <Detail {...panel}>{notice}</Detail>
   const { scenario, rules, stubs } = data
+  const hooks = active?.hooks.map((hook) => `Hook on ${hook}`) ?? []
+  const lines = [...hooks, ...stubs.map(({ method, path }) => `Stub ${method} ${path}`)]
   return (
     <Detail {...panel}>
       <p class="dim">{scenario.description ?? 'The script has no description.'}</p>
@@ -118,13 +120,8 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
             {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
           </p>
           <ul class="links stack small dim">
-            {active.hooks.map((hook) => (
-              <li key={hook}>Hook on {hook}</li>
-            ))}
-            {stubs.map(({ id, method, path: at }) => (
-              <li key={id}>
-                Stub {method} {at}
-              </li>
+            {lines.map((line) => (
+              <li key={line}>{line}</li>
             ))}
             {rules.map(({ id, status, fired, matched }) => (
               <li key={id}>

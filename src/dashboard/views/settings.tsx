@@ -73,7 +73,21 @@ export default function Settings() {
             ))}
           </ul>
         )}
-        <Appearance />
+        <Card title="This page" hint="kept in this browser">
+          <div class="pad row-actions">
+            <Segments
+              label="Colours"
+              options={{ system: 'System', light: 'Light', dark: 'Dark' }}
+              value={theme.value}
+              onChoose={chooseTheme}
+            />
+            <Switch
+              on={hasLetterKeys.value}
+              label="Single letters are keys"
+              onToggle={() => setLetterKeys(!hasLetterKeys.value)}
+            />
+          </div>
+        </Card>
       </section>
     </>
   )
@@ -191,25 +205,5 @@ function Value({ setting }: { setting: Setting }) {
         </p>
       )}
     </form>
-  )
-}
-
-function Appearance() {
-  return (
-    <Card title="This page" hint="kept in this browser">
-      <div class="pad row-actions">
-        <Segments
-          label="Colours"
-          options={{ system: 'System', light: 'Light', dark: 'Dark' }}
-          value={theme.value}
-          onChoose={chooseTheme}
-        />
-        <Switch
-          on={hasLetterKeys.value}
-          label="Single letters are keys"
-          onToggle={() => setLetterKeys(!hasLetterKeys.value)}
-        />
-      </div>
-    </Card>
   )
 }

@@ -3,15 +3,7 @@ import { summaryOfEvents } from '../../client/advance-summary.ts'
 import { DAY, HOUR, MINUTE } from '../../core/time/instant.ts'
 import { ask } from '../api.ts'
 import { fittedAxis, linearAxis, type Span } from '../axis.ts'
-import {
-  type BatchRow,
-  batchAt,
-  batchTitle,
-  isUnfinished,
-  stateOf,
-  timeOf,
-  useBatches,
-} from '../batch-data.ts'
+import { batchAt, batchTitle, isUnfinished, stateOf, timeOf, useBatches } from '../batch-data.ts'
 import { eventName } from '../clock-bar.tsx'
 import { type DeliveryRow, receiverName, useDeliveries } from '../deliveries.ts'
 import { EventRow, type Horizon, iconOf, named, RowsCard, Upcoming, useHorizon } from '../events.tsx'
@@ -45,10 +37,12 @@ export default function Timeline() {
   const chosen = Date.parse(here.value.query.at ?? '')
   const past = chosen < now ? chosen : undefined
   const rows = batches.slice(0, MAX_ROWS)
+  const deadlines = rows.filter(isUnfinished).map(({ expires_at }) => instantOf(expires_at))
+  const times = [...rows.map((batch) => timeOf(batch, now)), ...deadlines]
   const marks = marksOf(horizon, deliveries)
   const axisIn = (width: number) =>
     zoom === 'Fit'
-      ? fittedAxis(contentsOf(rows, horizon, marks, now), width, now)
+      ? fittedAxis(contentsOf(times, horizon, marks, now), width, now)
       : linearAxis(rangeOf(SPANS[zoom], now - offset), width)
   // What fits cannot be moved.
   const pan = (share: number) => {
@@ -94,10 +88,10 @@ export default function Timeline() {
         {past === undefined ? (
           <div class="columns">
             <Upcoming most={50} />
-            <LastAdvance batches={batches} now={now} />
+            <LastAdvance now={now} />
           </div>
         ) : (
-          <AsOf batches={batches} deliveries={deliveries} at={past} now={now} />
+          <AsOf at={past} now={now} />
         )}
       </section>
     </>
@@ -122,17 +116,9 @@ function useSecond(): number | undefined {
 const rangeOf = (span: number, now: number) => ({ from: now - 0.6 * span, to: now + 0.4 * span })
 
 /** Everything that an axis that fits shows: the future at most as long as the past, and always the next event. */
-function contentsOf(
-  batches: readonly BatchRow[],
-  horizon: Horizon,
-  marks: readonly Mark[],
-  now: number,
-): readonly Span[] {
-  const past = [
-    ...batches.map((batch) => timeOf(batch, now)),
-    ...batches.filter(isUnfinished).map(({ expires_at }) => instantOf(expires_at)),
-    ...marks.filter(({ to }) => to === undefined).map(({ at }) => instantOf(at)),
-  ]
+function contentsOf(times: readonly Span[], horizon: Horizon, marks: readonly Mark[], now: number) {
+  const happened = marks.filter(({ to }) => to === undefined)
+  const past = [...times, ...happened.map(({ at }) => instantOf(at))]
   const from = past.reduce((least, each) => Math.min(least, each.from), now)
   const next = horizon.map(({ at }) => instantOf(at))
   return [...past, ...next.filter((each, n) => n === 0 || each.from < 2 * now - from), instantOf(now)]
@@ -168,8 +154,9 @@ function marksOf(horizon: Horizon, deliveries: readonly DeliveryRow[]): readonly
 const MAX_EVENTS_SHOWN = 200
 
 /** The last advance, whoever has requested it. */
-function LastAdvance({ batches, now }: { batches: readonly BatchRow[]; now: number }) {
+function LastAdvance({ now }: { now: number }) {
   const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
+  const { data: batches = [] } = useBatches()
   const [whole, setWhole] = useState('')
   const title = data?.running === true ? 'Advance in progress' : 'Last advance'
   const hint = 'Advance the clock above. The events of the advance are listed here.'
@@ -215,17 +202,13 @@ function LastAdvance({ batches, now }: { batches: readonly BatchRow[]; now: numb
 const MOST = 8
 
 /** The batches, requests and webhooks as of an instant. Records are not rewound: only what has its instants is known. */
-function AsOf(props: {
-  batches: readonly BatchRow[]
-  deliveries: readonly DeliveryRow[]
-  at: number
-  now: number
-}) {
-  const { at, now } = props
+function AsOf({ at, now }: { at: number; now: number }) {
+  const { data: all = [] } = useBatches()
+  const { data: deliveries = [] } = useDeliveries()
   const isPast = (instant: string) => Date.parse(instant) <= at
-  const batches = props.batches.flatMap((batch) => batchAt(batch, at, now) ?? [])
+  const batches = all.flatMap((batch) => batchAt(batch, at, now) ?? [])
   const requests = logRows.value.entries.filter((row) => isPast(row.at))
-  const attempts = props.deliveries
+  const attempts = deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ ...attempt, delivery })))
     .filter((attempt) => isPast(attempt.at))
     .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))

@@ -11,12 +11,11 @@ import {
   isInbox,
   newFailures,
   receiverName,
-  subjectOf,
   useDeliveries,
 } from '../deliveries.ts'
-import { EventRow, RowsCard } from '../events.tsx'
+import { EventRow, named, RowsCard } from '../events.tsx'
 import { TextField } from '../fields.tsx'
-import { countOf, durationText, pretty, shortTime } from '../format.ts'
+import { countOf, durationText, pretty, shortId, shortTime } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox, TimedState } from '../inbox.tsx'
 import { List } from '../list.tsx'
@@ -29,7 +28,12 @@ import { Button, Detail, Empty, entriesOf, Segments, Tag, ViewHead } from '../ui
 
 const TABS = { deliveries: 'Deliveries', inbox: 'Inbox', subscriptions: 'Subscriptions' }
 
+const NO_ENDPOINT = 'No endpoint is subscribed. Add one, then let a batch finish.'
+
 const load = () => Promise.all([ask('GET /webhooks'), ask('GET /webhooks/inbox')])
+
+/** The id of the batch that a reference names. */
+const idIn = (ref: string) => ref.slice(ref.indexOf('/') + 1)
 
 function DeliveryTag({ delivery }: { delivery: DeliveryRow }) {
   const state = deliveryState(delivery)
@@ -40,13 +44,14 @@ function DeliveryTag({ delivery }: { delivery: DeliveryRow }) {
 export default function Webhooks() {
   const { data, notice } = useLive(load, ['delivery', 'event', 'transition'])
   const { data: oldestFirst } = useDeliveries()
-  const { data: batches } = useBatches()
+  const { data: batches = [] } = useBatches()
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
   if (data === undefined || oldestFirst === undefined) return notice
   const [{ data: subscriptions }, { data: messages }] = data
   const deliveries = oldestFirst.toReversed()
   const failures = newFailures(deliveries)
+  const isOn = subscriptions.length > 0
   const [tab] = entriesOf(TABS).find(([name]) => name === query.tab) ?? ['deliveries']
   const add = () => {
     open([], { tab: 'subscriptions' })
@@ -90,22 +95,16 @@ export default function Webhooks() {
               <Empty
                 icon="bell"
                 title="No deliveries yet"
-                text={
-                  subscriptions.length === 0
-                    ? 'No endpoint is subscribed. Add one, then let a batch finish.'
-                    : 'A delivery appears here when a batch becomes terminal.'
-                }
+                text={isOn ? 'A delivery appears here when a batch becomes terminal.' : NO_ENDPOINT}
               >
-                {subscriptions.length === 0 && (
-                  <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
-                )}
+                {!isOn && <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />}
               </Empty>
             }
             idOf={({ id }) => id}
             selected={path[0]}
             phone={(delivery) => [
               <strong class="mono">{delivery.type}</strong>,
-              `${subjectOf(delivery, batches).name} to ${receiverName(delivery.url)}`,
+              `${named(delivery.ref, batches) ?? shortId(idIn(delivery.ref))} to ${receiverName(delivery.url)}`,
               <TimedState at={delivery.created_at}>
                 <DeliveryTag delivery={delivery} />
               </TimedState>,
@@ -122,7 +121,7 @@ export default function Webhooks() {
 function DeliveryDetail({ delivery }: { delivery: DeliveryRow }) {
   const { attempts, ...rest } = delivery
   const { id, ref, type, url, status, retry_at } = rest
-  const subject = subjectOf(delivery, useBatches().data)
+  const { data: batches = [] } = useBatches()
   const now = ticking.value ?? 0
   const redeliver = () =>
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
@@ -134,7 +133,8 @@ function DeliveryDetail({ delivery }: { delivery: DeliveryRow }) {
   return (
     <Detail label={`Delivery ${id}`} title={<code>{type}</code>} head={<DeliveryTag delivery={delivery} />}>
       <p class="dim">
-        About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
+        About the batch{' '}
+        <a href={linkTo('batches', [idIn(ref)])}>{named(ref, batches) ?? shortId(idIn(ref))}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
           ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}
