@@ -28,6 +28,7 @@ export interface Picked {
   readonly label?: string
 }
 
+/** Where a bar or the marks of a lane are drawn. */
 interface Placed {
   readonly axis: Axis
   readonly now: number

@@ -37,7 +37,7 @@ function outcomeOf(batch: BatchRow): string {
 /** The items of a batch by the name of their result, in words: `4 succeeded`; none before there are any results. */
 function countsInWords({ request_counts: { total: _, ...counts } }: BatchRow) {
   const some = Object.entries(counts).filter(([, count]) => count > 0)
-  return some.map(([name, count]) => [name, `${count} ${name}`] as const)
+  return new Map(some.map(([name, count]) => [name, `${count} ${name}`]))
 }
 
 const COLUMNS: readonly Column<BatchRow>[] = [
@@ -57,11 +57,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     label: 'Status',
     width: 116,
     cell: (batch) => (
-      <span
-        title={countsInWords(batch)
-          .map(([, text]) => text)
-          .join(', ')}
-      >
+      <span title={[...countsInWords(batch).values()].join(', ')}>
         <StateTag state={outcomeOf(batch)} />
       </span>
     ),
@@ -255,7 +251,7 @@ function Counts({ batch }: { batch: BatchRow }) {
   const left = Date.parse(batch.expires_at) - (ticking.value ?? 0)
   return (
     <p class="row-actions">
-      {countsInWords(batch).map(([name, text]) => (
+      {[...countsInWords(batch)].map(([name, text]) => (
         <StateTag key={name} state={name}>
           {text}
         </StateTag>
