@@ -64,7 +64,8 @@ export function fittedAxis(contents: readonly Span[], width: number, now?: numbe
   const hasBatches = spans.some((each) => lengthOf(each) > 0)
   // Gaps around a single instant are one, so that one fold has their whole length.
   const isFixed = (each: Span) => lengthOf(each) > 0 || [now, whole.from, whole.to].includes(each.from)
-  const gaps = gapsOf(spans.filter(isFixed))
+  const fixed = spans.filter(isFixed)
+  const gaps = fixed.slice(1).map(({ from }, index) => ({ from: (fixed[index] as Span).to, to: from }))
   const folds = hasBatches ? longGaps(gaps, most, lengthOf(whole), inner) : []
   const shown = Math.max(MINUTE * Number(!hasBatches), lengthOf(whole) - sum(folds.map(lengthOf)), 1)
   const scale = (inner - folds.length * ONE) / shown
@@ -83,16 +84,9 @@ export function fittedAxis(contents: readonly Span[], width: number, now?: numbe
     add(gap.to - MARGIN / scale, FOLD)
   }
   add(from + (width - left) / scale)
-  return axisOf(
-    stretches,
-    whole,
-    folds.map((fold) => fold.to),
-    width,
-  )
+  const begins = folds.map(({ to }) => to)
+  return axisOf(stretches, whole, begins, width)
 }
-
-const gapsOf = (spans: readonly Span[]) =>
-  spans.slice(1).map(({ from }, index) => ({ from: (spans[index] as Span).to, to: from }))
 
 /** Times in order, those that overlap as one. */
 function joined(spans: readonly Span[]): readonly Span[] {
@@ -195,22 +189,17 @@ export function labelsOf(axis: Axis, now: number): readonly AxisLabel[] {
   const ends = [first, last].filter((each, n) => areApart(each, badge) && (n === 0 || areApart(first, last)))
   const round = open.flatMap(({ from, to }) => {
     const begin = Math.ceil(from / step) * step
-    return Array.from(
-      { length: Math.max(0, Math.floor((to - begin) / step) + 1) },
-      (_, n) => begin + n * step,
-    )
+    return Array.from({ length: Math.floor((to - begin) / step) + 1 }, (_, n) => begin + n * step)
   })
   const wanted = [...round, ...axis.begins].sort((a, b) => a - b)
   const found: AxisLabel[] = []
   const fixed = [...ends, badge].sort((a, b) => a.px - b.px)
-  for (const [index, each] of fixed.entries()) {
-    const to = fixed[index + 1]
-    if (each !== badge) found.push(each)
-    for (let before = each; to !== undefined; ) {
-      const next = nextLabel(before, to)
-      if (next === undefined) break
-      found.push(next)
-      before = next
+  for (const [index, begin] of fixed.entries()) {
+    const end = fixed[index + 1]
+    let next: AxisLabel | undefined = begin
+    while (next !== undefined) {
+      if (next !== badge) found.push(next)
+      next = end && nextLabel(next, end)
     }
   }
   return found
@@ -232,11 +221,8 @@ export function labelsOf(axis: Axis, now: number): readonly AxisLabel[] {
 }
 
 /** Groups items by their place on the axis: an item less than 24 px after the first one of a group joins it. */
-export function clustered<T>(
-  items: readonly T[],
-  placeOf: (item: T) => number,
-): { px: number; items: T[] }[] {
-  const groups: { px: number; items: T[] }[] = []
+export function clustered<T>(items: readonly T[], placeOf: (item: T) => number) {
+  const groups: { px: number; items: [T, ...T[]] }[] = []
   const placed = items.map((item) => ({ item, px: placeOf(item) }))
   for (const { item, px } of placed.sort((a, b) => a.px - b.px)) {
     const last = groups.at(-1)

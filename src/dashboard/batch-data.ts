@@ -34,77 +34,40 @@ async function loadBatches(): Promise<readonly BatchRow[]> {
 /** {@link loadBatches} for every part of the page that shows batches. */
 export const useBatches = sharedLive(loadBatches, ['transition', 'event', 'write', 'clock'])
 
-/** When a batch ended; undefined while it has not. */
-export function endOf(batch: BatchRow): number | undefined {
-  const end = batch.completed_at ?? batch.failed_at ?? batch.cancelled_at ?? batch.expired_at
-  return end === null ? undefined : Date.parse(end)
-}
+/** When a batch ended; null while it has not. */
+export const endOf = (batch: BatchRow) =>
+  batch.completed_at ?? batch.failed_at ?? batch.cancelled_at ?? batch.expired_at
 
-/** The time of the bar of a batch, as far as it is known, and the instant of its deadline while it is unfinished. */
-export function timesOf(batch: BatchRow, now: number): readonly Span[] {
+/** The time of the bar of a batch, as far as it is known. */
+export function timeOf(batch: BatchRow, now: number): Span {
   const from = Date.parse(batch.created_at)
-  const predicted = Date.parse(batch.predicted.completed_at ?? '')
-  const end = endOf(batch)
-  const bar = { from, to: end ?? (predicted || Math.max(now, from)) }
-  const deadline = Date.parse(batch.expires_at)
-  return end === undefined ? [bar, { from: deadline, to: deadline }] : [bar]
+  return { from, to: Date.parse(endOf(batch) ?? batch.predicted.completed_at ?? '') || Math.max(now, from) }
 }
 
 /**
  * A batch as it was at an instant; undefined before it was created. Only its phases are known: its items are taken to have been
- * finished one after the other, and without errors.
+ * finished one after the other. Its counts by result are those of now.
  */
 export function batchAt(batch: BatchRow, at: number, now: number): BatchRow | undefined {
-  const end = endOf(batch)
-  if (Date.parse(batch.created_at) > at) return undefined
-  if (end !== undefined && end <= at) return batch
   const { in_progress_at, finalizing_at, predicted } = batch
+  const end = endOf(batch)
   const reached = (instant: string | null) => instant !== null && Date.parse(instant) <= at
-  const isCancelled = reached(batch.cancelling_at)
-  const [begun, worked] = [Date.parse(in_progress_at ?? ''), Date.parse(finalizing_at ?? '')]
-  const share = (at - begun) / Math.max(1, (worked || end || now) - begun)
-  const { request_counts, finished } = batch
+  if (!reached(batch.created_at)) return undefined
+  if (reached(end)) return batch
+  const working = reached(finalizing_at) ? 'finalizing' : 'in_progress'
+  const status = reached(in_progress_at) ? working : 'validating'
+  const begun = Date.parse(in_progress_at ?? '')
+  const worked = Date.parse(finalizing_at ?? end ?? '') || now
+  const share = Math.min(1, (at - begun) / Math.max(1, worked - begun))
   return {
     ...batch,
-    status: isCancelled
-      ? 'cancelling'
-      : reached(finalizing_at)
-        ? 'finalizing'
-        : reached(in_progress_at)
-          ? 'in_progress'
-          : 'validating',
+    status: reached(batch.cancelling_at) ? 'cancelling' : status,
     held: false,
-    finished: reached(in_progress_at) ? Math.floor(finished * Math.min(1, share)) : 0,
-    request_counts: {
-      total: request_counts.total,
-      succeeded: 0,
-      errored: 0,
-      canceled: 0,
-      expired: 0,
-      processing: 0,
-    },
+    finished: status === 'validating' ? 0 : Math.floor(batch.finished * share),
     ...{ completed_at: null, failed_at: null, cancelled_at: null, expired_at: null },
-    predicted: {
-      in_progress_at: in_progress_at ?? predicted.in_progress_at,
-      finalizing_at: finalizing_at ?? predicted.finalizing_at,
-      completed_at: end === undefined ? predicted.completed_at : new Date(end).toISOString(),
-    },
+    predicted: { ...predicted, completed_at: end ?? predicted.completed_at },
   }
 }
 
 /** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */
 export const stateOf = (batch: BatchRow) => (batch.held && isUnfinished(batch) ? 'held' : batch.status)
-
-/** Its state in lists: `partial` for one that is completed although items have failed. */
-export function outcomeOf(batch: BatchRow): string {
-  const { errored, expired } = batch.request_counts
-  return batch.status === 'completed' && errored + expired > 0 ? 'partial' : stateOf(batch)
-}
-
-/** The items of a batch in words: `4 succeeded, 2 errored`; empty before there are any results. */
-export function countsInWords({ request_counts: { total: _, ...counts } }: BatchRow): string {
-  return Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(', ')
-}

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { VNode } from 'preact'
 import { batchName, stateOf, useBatches } from './batch-data.ts'
 import { deliveryState, useDeliveries } from './deliveries.ts'
 import { countOf, shortPath, shortTime } from './format.ts'
@@ -16,19 +16,11 @@ function batchesOf({ changed, path }: LogRow): readonly string[] {
   return [...changed.filter((ref) => ref.startsWith(BATCH)), ...(id === undefined ? [] : [BATCH + id])]
 }
 
-/** What the repetitions of a request have in common: a key counts for one operation. */
-const callOf = ({ operation, idempotency_key: key }: LogRow) =>
-  key === null ? undefined : `${operation} ${key}`
+/** What the repetitions of a request have in common: a key counts for one operation. Without a key there are none. */
+const callOf = ({ id, operation, idempotency_key: key }: LogRow) =>
+  key === null ? id : `${operation} ${key}`
 
-type Part = readonly [
-  icon: IconName,
-  view: string,
-  id: string,
-  at: string,
-  label: string,
-  hint: string,
-  tag: ComponentChildren,
-]
+type Part = readonly [IconName, view: string, id: string, at: string, label: string, hint: string, tag: VNode]
 
 /**
  * Everything that belongs to a request, a batch or a delivery, in order of time: the requests with one idempotency key, the
@@ -41,30 +33,27 @@ export function Chain({ current, about }: { current: string; about?: string }) {
   const { data: deliveries = [] } = useDeliveries()
   const now = ticking.value ?? 0
   const opened = entries.find(({ id }) => id === current)
-  const call = opened && callOf(opened)
-  const same = entries.filter((row) => row === opened || (call !== undefined && callOf(row) === call))
+  const same = entries.filter((row) => opened !== undefined && callOf(row) === callOf(opened))
   const refs = new Set(about === undefined ? same.flatMap(batchesOf) : [about])
-  const makers = new Set([...same, ...entries.filter(({ changed }) => changed.some((ref) => refs.has(ref)))])
-  const calls = new Set([...makers].map(callOf).filter((each) => each !== undefined))
-  const requests = entries.filter((row) => makers.has(row) || calls.has(callOf(row) ?? ''))
+  const makers = entries.filter(({ changed }) => changed.some((ref) => refs.has(ref)))
+  const calls = new Set([...same, ...makers].map(callOf))
+  const requests = entries.filter((row) => calls.has(callOf(row)))
   const requestParts = requests.map((row): Part => {
     const { id, at, method, path, idempotency } = row
     const hint = idempotency === 'replay' || idempotency === 'conflict' ? idempotency : ''
     return ['requests', 'requests', id, at, `${method} ${shortPath(path)}`, hint, <Status row={row} />]
   })
-  const batchParts = batches
-    .filter(({ id }) => refs.has(BATCH + id))
-    .map((batch): Part => {
-      const tag = <StateTag state={stateOf(batch)} />
-      return ['batches', 'batches', batch.id, batch.created_at, batchName(batch), '', tag]
-    })
-  const deliveryParts = deliveries
-    .filter(({ ref }) => refs.has(ref))
-    .map((delivery): Part => {
-      const { id, type, created_at, attempts } = delivery
-      const tag = <StateTag state={deliveryState(delivery)} />
-      return ['bell', 'webhooks', id, created_at, type, countOf(attempts.length, 'attempt'), tag]
-    })
+  const changed = batches.filter(({ id }) => refs.has(BATCH + id))
+  const batchParts = changed.map((batch): Part => {
+    const tag = <StateTag state={stateOf(batch)} />
+    return ['batches', 'batches', batch.id, batch.created_at, batchName(batch), '', tag]
+  })
+  const sent = deliveries.filter(({ ref }) => refs.has(ref))
+  const deliveryParts = sent.map((delivery): Part => {
+    const { id, type, created_at, attempts } = delivery
+    const tag = <StateTag state={deliveryState(delivery)} />
+    return ['bell', 'webhooks', id, created_at, type, countOf(attempts.length, 'attempt'), tag]
+  })
   // Under a frozen clock all may have the same instant: a batch then follows the request that created it.
   const parts = [...requestParts.slice(0, 1), ...batchParts, ...requestParts.slice(1), ...deliveryParts].sort(
     ([, , , a], [, , , b]) => Date.parse(a) - Date.parse(b),

@@ -6,13 +6,10 @@ import { sharedLive } from './loaded.tsx'
 import { logRows } from './requests.ts'
 import { Tag } from './ui.tsx'
 
-export type ShownFinding = Output<'GET /conduct'>['data'][number]
+type ShownFinding = Output<'GET /conduct'>['data'][number]
 
 /** The report on the conduct of the clients, for every part of the page that shows it. */
 export const useConduct = sharedLive(() => ask('GET /conduct'), ['request', 'event'])
-
-/** A finding keeps its address while requests are added after it. */
-export const findingId = ({ code, requests, message }: ShownFinding) => `${code} ${requests[0] ?? message}`
 
 const LOOKS = { error: ['error', 'error'], warning: ['warn', 'warn'], note: ['neutral', 'info'] } as const
 
@@ -45,7 +42,7 @@ export function attemptsOf({ code, requests, evidence }: ShownFinding) {
   })
 }
 
-export type CallAttempt = ReturnType<typeof attemptsOf>[number]
+type CallAttempt = ReturnType<typeof attemptsOf>[number]
 
 /** The attempt after which most of the promised wait was missing; undefined if no wait was too short. */
 export const worstOf = (attempts: readonly CallAttempt[]): CallAttempt | undefined =>

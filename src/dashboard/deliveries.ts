@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
-import { type BatchRow, batchName } from './batch-data.ts'
 import { keep, kept } from './browser.ts'
 import { startedAt } from './live.ts'
 import { sharedLive } from './loaded.tsx'
@@ -25,12 +24,6 @@ export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
 }
 
-/** The batch that a delivery is about: its id, and its name or, of a removed one, the end of its id. */
-export function subjectOf({ ref }: DeliveryRow, batches: readonly BatchRow[] = []) {
-  const id = ref.slice(ref.indexOf('/') + 1)
-  return { id, name: batchName(batches.find((batch) => batch.id === id) ?? { id, metadata: {} }) }
-}
-
 const SEEN = 'seen-failures'
 
 /** The failed deliveries that the user has acknowledged in this browser. */
@@ -47,12 +40,11 @@ export function newFailures(deliveries: readonly DeliveryRow[]): readonly Delive
 
 /** Acknowledges these failures, and forgets those of the sandbox that no longer exist. */
 export function acknowledge(failures: readonly DeliveryRow[], all: readonly DeliveryRow[]): void {
-  const others = [...seenFailures.value].filter(
-    (each) => each.startsWith(`${startedAt}/`) && !each.startsWith(placeOfSeen()),
+  const present = new Set(all.map(failureOf))
+  const before = [...seenFailures.value].filter((each) =>
+    each.startsWith(placeOfSeen()) ? present.has(each) : each.startsWith(`${startedAt}/`),
   )
-  const before = all.filter((each) => seenFailures.value.has(failureOf(each)))
-  const next = new Set([...others, ...[...before, ...failures].map(failureOf)])
-  if (next.size === seenFailures.value.size && failures.length === 0) return
-  seenFailures.value = next
-  keep(SEEN, [...next].join(' '))
+  if (before.length === seenFailures.value.size && failures.length === 0) return
+  seenFailures.value = new Set([...before, ...failures.map(failureOf)])
+  keep(SEEN, [...seenFailures.value].join(' '))
 }

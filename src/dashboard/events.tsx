@@ -1,13 +1,14 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import { ask, type Output } from './api.ts'
-import { type BatchRow, batchName } from './batch-data.ts'
+import { type BatchRow, batchName, useBatches } from './batch-data.ts'
 import { eventName, goToInstant } from './clock-bar.tsx'
 import { shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
+import { ticking } from './live.ts'
 import { sharedLive } from './loaded.tsx'
 import { Card } from './ui.tsx'
 
-type Horizon = Output<'GET /clock/horizon'>['data']
+export type Horizon = Output<'GET /clock/horizon'>['data']
 
 /** The scheduled events, in order, for every part of the page that shows them. */
 export const useHorizon = sharedLive(
@@ -31,7 +32,6 @@ export function iconOf(kind: string): IconName {
 export function EventRow(props: {
   at: string
   to?: string
-  now: number
   icon: IconName
   title?: string
   text: string
@@ -40,11 +40,11 @@ export function EventRow(props: {
   hint?: string | undefined
   children?: ComponentChildren
 }) {
-  const { at, to, now, icon, title, text, href, hint, children } = props
+  const { at, to, icon, title, text, href, hint, children } = props
   return (
     <li>
       <time dateTime={at} title={to === undefined ? at : `${at} to ${to}`}>
-        {shortTime(at, now)}
+        {shortTime(at, ticking.peek() ?? 0)}
       </time>
       <Icon name={icon} />
       <span class="grow cut" title={title}>
@@ -55,44 +55,48 @@ export function EventRow(props: {
   )
 }
 
-/** What happens next. */
-export function Upcoming(props: {
-  horizon: Horizon
-  batches: readonly BatchRow[]
-  now: number
-  /** Events that are listed at most. */
-  most: number
-}) {
-  const { horizon, batches, now, most } = props
+interface RowsCardProps extends ComponentProps<typeof Card> {
+  /** Shown above the rows. */
+  readonly notice?: ComponentChildren
+  /** Said below the rows, or instead of them. */
+  readonly note?: string | false
+}
+
+/** A card whose children are rows. */
+export function RowsCard({ notice, note, children, ...card }: RowsCardProps) {
   return (
-    <Card
+    <Card {...card}>
+      {notice}
+      <ul class="rows events">{children}</ul>
+      {note && <p class="pad hint">{note}</p>}
+    </Card>
+  )
+}
+
+/** What happens next: `most` events at most. */
+export function Upcoming({ most }: { most: number }) {
+  const { data: horizon = [] } = useHorizon()
+  const { data: batches = [] } = useBatches()
+  return (
+    <RowsCard
       title="What happens next"
       hint={horizon.length > most ? `the next ${most} of ${horizon.length}` : 'go advances the clock'}
+      note={horizon.length === 0 && 'Nothing is scheduled. A new batch schedules its phases.'}
     >
-      <ul class="rows events">
-        {horizon.slice(0, most).map(({ at, kind, ref, description }) => {
-          const name = eventName({ description, kind })
-          const event = {
-            at,
-            now,
-            icon: iconOf(kind),
-            title: description,
-            text: name,
-            hint: named(ref, batches),
-          }
-          const label = `Go to ${shortTime(at, now)}, ${name}`
-          return (
-            <EventRow key={at + kind + ref} {...event}>
-              <button type="button" class="link" aria-label={label} onClick={() => goToInstant(at, 'Go')}>
-                Go
-              </button>
-            </EventRow>
-          )
-        })}
-      </ul>
-      {horizon.length === 0 && (
-        <p class="pad hint">Nothing is scheduled. A new batch schedules its phases.</p>
-      )}
-    </Card>
+      {horizon.slice(0, most).map(({ at, kind, ref, description }) => {
+        const text = eventName({ description, kind })
+        const label = `Go to ${shortTime(at, ticking.peek() ?? 0)}, ${text}`
+        return (
+          <EventRow
+            key={at + kind + ref}
+            {...{ at, icon: iconOf(kind), title: description, text, hint: named(ref, batches) }}
+          >
+            <button type="button" class="link" aria-label={label} onClick={() => goToInstant(at, 'Go')}>
+              Go
+            </button>
+          </EventRow>
+        )
+      })}
+    </RowsCard>
   )
 }

@@ -10,7 +10,7 @@ import { List } from './list.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu } from './menu.tsx'
-import { goTo, linkTo, open } from './place.ts'
+import { goTo, here, linkTo, open } from './place.ts'
 import { Button, CopyButton, Detail, Empty, Note, Tabs, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
@@ -20,26 +20,18 @@ type Message = Output<'GET /webhooks/inbox'>['data'][number]
 const read = signal<ReadonlySet<string>>(new Set())
 
 function mark(id: string, isRead: boolean): void {
-  const ids = new Set(read.peek())
-  if (isRead) ids.add(id)
-  else ids.delete(id)
-  read.value = ids
+  const others = [...read.peek()].filter((each) => each !== id)
+  read.value = new Set(isRead ? [...others, id] : others)
 }
 
 /** Statuses that can be chosen for the responses of the inbox. */
 const RESPONSES = [200, 204, 400, 410, 500, 503]
 
-function respondWith(status: number): void {
-  void act(
-    () => ask('PATCH /settings', { body: { 'webhooks.inbox_status': status } }),
-    `The inbox responds with ${status} from now on.`,
-  )
-}
-
 /** A choice of the status with which the inbox responds. */
 function ResponseChoice() {
   const { data } = useLive(() => ask('GET /settings'), [])
   const now = data?.values['webhooks.inbox_status'] ?? 200
+  const respond = (status: number) => ask('PATCH /settings', { body: { 'webhooks.inbox_status': status } })
   return (
     <p class="row dim strip line-below">
       <Icon name="inbox" />
@@ -51,7 +43,7 @@ function ResponseChoice() {
         items={RESPONSES.map((status) => ({
           label: `Respond with ${status}`,
           hint: status === now ? 'now' : undefined,
-          run: () => respondWith(status),
+          run: () => void act(() => respond(status), `The inbox responds with ${status} from now on.`),
         }))}
       />
     </p>
@@ -76,8 +68,7 @@ export function subscribeInbox(): void {
 }
 
 /** The messages of the built-in receiver, like a mailbox. */
-export function Inbox(props: { messages: readonly Message[]; id: string | undefined; isOn: boolean }) {
-  const { messages, id, isOn } = props
+export function Inbox({ messages, isOn }: { messages: readonly Message[]; isOn: boolean }) {
   return (
     <div class="split">
       <List
@@ -93,8 +84,8 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
             {!isOn && <Button text="Use the inbox" kind="primary" icon="inbox" onClick={subscribeInbox} />}
           </Empty>
         }
-        idOf={(message) => message.id}
-        selected={id}
+        idOf={({ id }) => id}
+        selected={here.value.path[0]}
         phone={(message) => [
           read.value.has(message.id) ? (
             <code>{message.type}</code>
@@ -113,7 +104,7 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
           </TimedState>,
         ]}
       >
-        {(message) => <MessageDetail key={id} message={message} />}
+        {(message) => <MessageDetail key={message.id} message={message} />}
       </List>
     </div>
   )
@@ -129,6 +120,9 @@ export function TimedState({ at, children }: { at: string; children: ComponentCh
   )
 }
 
+/** Maximum characters of the subject of a body without an id. */
+const MAX_CHARACTERS = 200
+
 /** The subject of a message: the end of the id and the name of its batch, or the beginning of the body. */
 function subjectOf({ body }: Message): string {
   const { data = body } = (body ?? {}) as { readonly data?: unknown }
@@ -137,9 +131,6 @@ function subjectOf({ body }: Message): string {
   const name = batchName({ id, metadata: { ...metadata } } as BatchRow)
   return name === shortId(id) ? name : `${shortId(id)} ${name}`
 }
-
-/** Maximum characters of the subject of a body without an id. */
-const MAX_CHARACTERS = 200
 
 /** The received request: its headers, and the bytes that are signed. */
 function Raw({ raw: { headers, body } }: Pick<Message, 'raw'>) {

@@ -1,10 +1,11 @@
+import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
 import { comparable, DiffLines, RequestCompare } from './differences.tsx'
 import { asJson, countOf, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
-import { Icon } from './icon.tsx'
+import { Icon, type IconName } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
@@ -17,8 +18,6 @@ import { Button, Detail, entriesOf, FactList, Links, Note, Tabs } from './ui.tsx
 import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
-
-type Tab = keyof typeof TABS
 
 const TABS = { explain: 'Explain', response: 'Response', request: 'Request' }
 
@@ -47,21 +46,19 @@ const NEEDS_KEY =
   ' Set WORKSPACE_API_KEY to its key before you run it: the emulator keeps only digests of keys.'
 
 export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined }) {
-  const { data, notice } = useLive(
-    () => ask('GET /explain/{request_id}', { params: { request_id: id } }),
-    [],
-    id,
-  )
-  const [tab, setTab] = useState<Tab>('explain')
-  const copyAs = (language: Language, label: string) => {
+  const params = { request_id: id }
+  const { data, notice } = useLive(() => ask('GET /explain/{request_id}', { params }), [])
+  const [tab, setTab] = useState<keyof typeof TABS>('explain')
+  const copyAs = (language: Language) => () => {
     if (data === undefined) return
     const shown = shownRequest(data)
-    void copy(snippet(language, shown), `Copied as ${label}.${shown.key === undefined ? NEEDS_KEY : ''}`)
+    const note = shown.key === undefined ? NEEDS_KEY : ''
+    void copy(snippet(language, shown), `Copied as ${LANGUAGES[language]}.${note}`)
   }
-  const curl = () => copyAs('curl', 'curl')
+  const curl = copyAs('curl')
   const resend = () =>
     void act(async () => {
-      const again = await ask('POST /requests/{request_id}/resend', { params: { request_id: id } })
+      const again = await ask('POST /requests/{request_id}/resend', { params })
       open([again.id])
       toast('ok', `Sent again: status ${again.status}.`)
     })
@@ -72,9 +69,14 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
     else compareWith(other.id)
   }
   const compared = here.value.query.compare
-  const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
+  const operation = data?.route.operation ?? row?.operation ?? ''
+  const fail = () => goTo(linkTo('faults', ['new'], { operation, key: row?.idempotency_key ?? '' }))
   useKeys({ c: curl, r: resend, f: fail })
   const off = isLost.value ? 'The emulator is not connected.' : undefined
+  const others = entriesOf(LANGUAGES).slice(1)
+  const items = others.map(([language, label]): MenuItem => {
+    return { label: `Copy as ${label}`, icon: 'copy', run: copyAs(language) }
+  })
   const title = (
     <code>
       <span class="dim">{row?.method ?? data?.request.method}</span> {row?.path ?? data?.request.path}
@@ -96,18 +98,7 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
               <Button text="Make this fail" icon="bolt" onClick={fail} />
               <Menu
                 label="More about this request"
-                items={[
-                  ...entriesOf(LANGUAGES)
-                    .slice(1)
-                    .map(
-                      ([language, label]): MenuItem => ({
-                        label: `Copy as ${label}`,
-                        icon: 'copy',
-                        run: () => copyAs(language, label),
-                      }),
-                    ),
-                  { label: 'Compare with…', icon: 'requests', run: compare },
-                ]}
+                items={[...items, { label: 'Compare with…', icon: 'requests', run: compare }]}
               />
             </p>
             <Chain current={id} />
@@ -125,12 +116,6 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
       )}
     </>
   )
-}
-
-/** The first values of a rule that makes such a request fail. */
-function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<string, string> {
-  const operation = trace?.route.operation ?? row?.operation ?? ''
-  return { operation, key: row?.idempotency_key ?? '' }
 }
 
 /** What each step of a request does. */
@@ -153,8 +138,6 @@ const STEP_WORDS: Readonly<Record<Trace['steps'][number]['step'], string>> = {
   log: 'The request and its response are added to the log.',
 }
 
-type Step = Trace['steps'][number]
-
 /** The step that decided, as a newcomer can read it: whose limit it was, or what the step is for; and what a fault did to it. */
 function Decision({ trace: { steps, limiter, error, summary, faults, cors } }: { trace: Trace }) {
   const step = steps.find(({ outcome }) => outcome === 'decided')
@@ -174,57 +157,63 @@ function Decision({ trace: { steps, limiter, error, summary, faults, cors } }: {
   )
 }
 
+/** What steps or fault rules did; those that changed something stand out. */
+function Steps({ items }: { items: readonly { icon: IconName; name: VNode; description: string }[] }) {
+  return (
+    <ol class="steps small dim">
+      {items.map(({ icon, name, description }, index) => (
+        <li key={index} class={icon === 'bolt' ? 'decided fired' : ''}>
+          <Icon name={icon} />
+          {name}
+          <span>{description}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
 function Explain({ trace }: { trace: Trace }) {
-  const acted = ({ step, description }: Step) =>
-    (step === 'faultsBefore' || step === 'faultsAfter') && !description.startsWith('No fault')
-  const passed = trace.steps.filter(({ outcome }) => outcome === 'passed')
   const left = trace.steps.filter(({ outcome }) => outcome === 'not reached').length
-  const idle = passed.filter((step) => !acted(step))
-  const lines = (steps: readonly Step[], icon: 'ok' | 'bolt') =>
-    steps.map(({ step, description }) => (
-      <li key={step} class={icon === 'bolt' ? 'decided fired' : ''}>
-        <Icon name={icon} />
-        <strong>
-          <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
-        </strong>
-        <span>{description}</span>
-      </li>
-    ))
+  const passed = trace.steps.filter(({ outcome }) => outcome === 'passed')
+  const steps = passed.map(({ step, description }) => {
+    const isFault = step === 'faultsBefore' || step === 'faultsAfter'
+    const icon: IconName = isFault && !description.startsWith('No fault') ? 'bolt' : 'ok'
+    const name = (
+      <strong>
+        <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
+      </strong>
+    )
+    return { icon, name, description }
+  })
+  const idle = steps.filter(({ icon }) => icon === 'ok')
+  const rules = trace.faults.map(({ rule, fired, description }) => {
+    const icon: IconName = fired ? 'bolt' : 'minus'
+    return { icon, name: <a href={linkTo('faults', [rule])}>{rule}</a>, description }
+  })
+  const assumed = trace.assumptions.map(({ id, open: question }) => {
+    return [linkTo('settings', [], { filter: id }), id, question] as const
+  })
   return (
     <>
       <Decision trace={trace} />
-      <ol class="steps small dim">{lines(passed.filter(acted), 'bolt')}</ol>
+      <Steps items={steps.filter(({ icon }) => icon === 'bolt')} />
       <Changes trace={trace} />
       <details>
         <summary>
           {countOf(idle.length, 'step')} did nothing{left > 0 && `, ${left} not reached`}
         </summary>
-        <ol class="steps small dim">{lines(idle, 'ok')}</ol>
+        <Steps items={idle} />
       </details>
       {trace.faults.length > 0 && (
         <>
           <h3>Fault rules</h3>
-          <ol class="steps small dim">
-            {trace.faults.map(({ rule, fired, description }) => (
-              <li key={rule} class={fired ? 'decided fired' : ''}>
-                <Icon name={fired ? 'bolt' : 'minus'} />
-                <a href={linkTo('faults', [rule])}>{rule}</a>
-                <span>{description}</span>
-              </li>
-            ))}
-          </ol>
+          <Steps items={rules} />
         </>
       )}
       {trace.assumptions.length > 0 && (
         <>
           <h3>Assumptions</h3>
-          <Links
-            items={trace.assumptions.map(({ id, open: question }) => [
-              linkTo('settings', [], { filter: id }),
-              id,
-              question,
-            ])}
-          />
+          <Links items={assumed} />
         </>
       )}
     </>
@@ -232,35 +221,31 @@ function Explain({ trace }: { trace: Trace }) {
 }
 
 function Changes({ trace }: { trace: Trace }) {
+  const line = ({ kind, ref, at }: Trace['scheduled'][number]) => `${timeOfDay(at)} ${kind} ${ref}`
   const events = [
-    ...trace.scheduled.map((event) => ['+', event] as const),
-    ...trace.unscheduled.map((event) => ['-', event] as const),
+    ...trace.scheduled.map((event) => ['+', line(event)] as const),
+    ...trace.unscheduled.map((event) => ['-', line(event)] as const),
   ]
   if (trace.changes.length + events.length === 0) return <p class="hint">The request changed nothing.</p>
   return (
     <div class="diff">
-      {trace.changes.map(({ ref, action, patch }) => {
-        const [collection = '', id = ''] = ref.split('/')
-        return (
-          <section key={ref}>
-            <h3>
-              <a href={linkTo('data', [collection, id])}>{ref}</a> {action}
-            </h3>
-            <DiffLines
-              lines={patch.map((operation) => [
-                operation.op === 'remove' ? '-' : '+',
-                `${operation.path || '/'} ${'value' in operation ? shortened(operation.value) : ''}`,
-              ])}
-            />
-          </section>
-        )
-      })}
+      {trace.changes.map(({ ref, action, patch }) => (
+        <section key={ref}>
+          <h3>
+            <a href={linkTo('data', ref.split('/'))}>{ref}</a> {action}
+          </h3>
+          <DiffLines
+            lines={patch.map((operation) => [
+              operation.op === 'remove' ? '-' : '+',
+              `${operation.path || '/'} ${'value' in operation ? shortened(operation.value) : ''}`,
+            ])}
+          />
+        </section>
+      ))}
       {events.length > 0 && (
         <section>
           <h3>schedule</h3>
-          <DiffLines
-            lines={events.map(([sign, { kind, ref, at }]) => [sign, `${timeOfDay(at)} ${kind} ${ref}`])}
-          />
+          <DiffLines lines={events} />
         </section>
       )}
     </div>
@@ -325,12 +310,8 @@ function ResponseBody({ response }: { response: NonNullable<Trace['response']> }
 }
 
 /** The connection of a request in short: `c3, request 2 after 12 ms, response left by the client`. */
-function connectionText({
-  connection,
-  requests_before: before,
-  idle_before_ms: idle,
-  end,
-}: NonNullable<Trace['evidence']>): string {
+function connectionText(evidence: NonNullable<Trace['evidence']>): string {
+  const { connection, requests_before: before, idle_before_ms: idle, end } = evidence
   const after = idle === null ? '' : ` after ${durationText(idle)}`
   const ended = { whole: 'sent whole', cut: 'cut', held: 'held open', left: 'left by the client' }
   const closed = connection.closed_by === null ? '' : `, closed by the ${connection.closed_by}`

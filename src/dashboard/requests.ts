@@ -9,19 +9,11 @@ import { copy, toast } from './toasts.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
 
-interface Log {
-  /** Newest first. */
-  readonly entries: readonly LogRow[]
-  readonly dropped: number
-  readonly capacity: number
-  readonly isLoaded: boolean
-  readonly error?: unknown
-}
+const NO_ENTRIES: readonly LogRow[] = []
+const NOTHING = { entries: NO_ENTRIES, dropped: 0, capacity: 0, isLoaded: false, error: undefined as unknown }
 
-const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
-
-/** The loaded part of the request log. It changes at most once per frame, however many requests arrive. */
-export const logRows = signal<Log>(NOTHING)
+/** The loaded part of the request log, newest first. It changes at most once per frame, however many requests arrive. */
+export const logRows = signal(NOTHING)
 
 /** Whether the client did not get what it asked for. */
 export const hasFailed = ({ status, end, cors }: Pick<LogRow, 'status' | 'end' | 'cors'>): boolean =>
@@ -33,7 +25,7 @@ const publish = perFrame(() => {
   logRows.value = log
 })
 
-function keepLog(next: Log): void {
+function keepLog(next: typeof NOTHING): void {
   log = next
   publish()
 }
@@ -92,17 +84,15 @@ async function loadOlder(name: string): Promise<void> {
 }
 
 function show({ capacity, dropped }: Output<'GET /requests'>, entries: readonly LogRow[]): void {
-  keepLog({ entries: entries.slice(0, capacity), dropped, capacity, isLoaded: true })
+  keepLog({ ...NOTHING, entries: entries.slice(0, capacity), dropped, capacity, isLoaded: true })
 }
 
 const inTurn = coalesced()
 const load = () => inTurn(loadNew)
 
 // The index of the newest entry that is older than all running requests: newer entries can still change.
-function settledFrom(entries: readonly LogRow[]): number {
-  const running = entries.slice(0, MAX_RUNNING).findLastIndex(isRunning)
-  return running + 1
-}
+const settledFrom = (entries: readonly LogRow[]): number =>
+  entries.slice(0, MAX_RUNNING).findLastIndex(isRunning) + 1
 
 const MAX_RUNNING = 100
 
@@ -128,14 +118,14 @@ export async function startRequests(): Promise<boolean> {
   effect(() => {
     if (missingSandbox.value !== undefined) keepLog({ ...NOTHING, isLoaded: true })
   })
-  effect(() => setBadge('requests', logRows.value.entries.length))
-  return new Promise((resolve) => {
-    const stop = effect(() => {
-      if (!logRows.value.isLoaded) return
-      resolve(logRows.value.entries.length > 0)
-      queueMicrotask(() => stop())
-    })
-  })
+  return new Promise((resolve) =>
+    effect(() => {
+      const { entries, isLoaded } = logRows.value
+      setBadge('requests', entries.length)
+      // Only the first call counts.
+      if (isLoaded) resolve(entries.length > 0)
+    }),
+  )
 }
 
 /** Saves the recording of the present sandbox as a file, and says what to do with it. */

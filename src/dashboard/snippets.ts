@@ -29,9 +29,7 @@ export const DEMO_KEYS = [
 ] as const
 
 /** A request as runnable code. Values that clients have sent are quoted by the rules of the language. */
-export function snippet(language: Language, request: ShownRequest): string {
-  return WRITERS[language](request)
-}
+export const snippet = (language: Language, request: ShownRequest): string => WRITERS[language](request)
 
 const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
   curl: ({ method, url, headers, body, key }) => {
@@ -49,8 +47,7 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
     return lines.join(' \\\n  ')
   },
   fetch: ({ method, url, headers, body, key }) => {
-    const token =
-      key === undefined ? `\`Bearer \${process.env.WORKSPACE_API_KEY}\`` : literal(`Bearer ${key}`)
+    const token = bearer(key, `\`Bearer \${process.env.WORKSPACE_API_KEY}\``)
     const lines = [
       ...(method === 'GET' ? [] : [`  method: ${literal(method)},`]),
       `  headers: {\n    Authorization: ${token},`,
@@ -61,7 +58,7 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
     return `const response = await fetch(${literal(url)}, {\n${lines.join('\n')}\n})\nconsole.log(response.status, await response.text())`
   },
   python: ({ method, url, headers, body, key }) => {
-    const token = key === undefined ? '"Bearer " + os.environ["WORKSPACE_API_KEY"]' : literal(`Bearer ${key}`)
+    const token = bearer(key, '"Bearer " + os.environ["WORKSPACE_API_KEY"]')
     const lines = [
       `    ${literal(method)},`,
       `    ${literal(url)},`,
@@ -74,7 +71,7 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
     return `${imports}\n\nresponse = requests.request(\n${lines.join('\n')}\n)\nprint(response.status_code, response.text)`
   },
   go: ({ method, url, headers, body, key }) => {
-    const token = key === undefined ? '"Bearer "+os.Getenv("WORKSPACE_API_KEY")' : literal(`Bearer ${key}`)
+    const token = bearer(key, '"Bearer "+os.Getenv("WORKSPACE_API_KEY")')
     const reader = body === undefined ? 'nil' : `strings.NewReader(${literal(JSON.stringify(body))})`
     return [
       `req, err := http.NewRequest(${literal(method)},\n\t${literal(url)},\n\t${reader})`,
@@ -87,5 +84,9 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
     ].join('\n')
   },
 }
+
+/** The value of `Authorization`: the key, or code that reads it. */
+const bearer = (key: string | undefined, read: string) =>
+  key === undefined ? read : literal(`Bearer ${key}`)
 
 const indented = (text: string) => text.replaceAll('\n', '\n  ')

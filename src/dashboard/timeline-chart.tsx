@@ -1,13 +1,13 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Axis, labelsOf } from './axis.ts'
+import { type Axis, type AxisLabel, labelsOf } from './axis.ts'
 import { type BatchRow, batchAt, batchTitle, isUnfinished, stateOf } from './batch-data.ts'
 import { countOf, durationText, numberText, shortId, shortTime, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { Legend, stateLook } from './status.tsx'
 import { useSize } from './table.tsx'
-import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
+import { Bar, inPx, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
 import { Tag } from './ui.tsx'
 
 interface ChartProps {
@@ -33,17 +33,15 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
   const [picked, setPicked] = useState<Picked | undefined>(undefined)
   const axis = axisIn(width)
   const height = AXIS + (batches.length + LANES.length) * ROW
-  const [first, last] = useRowsInSight(frame, batches.length)
+  const [from, to] = useRowsInSight(frame)
+  const first = Math.min(from, batches.length)
   const seen = past ?? now
-  const inSight = batches.slice(first, last).map((batch) => ({
-    batch,
-    then: past === undefined ? batch : batchAt(batch, past, now),
-  }))
-  const shownMarks = past === undefined ? marks : marks.filter(({ at }) => at <= past)
+  const shown = batches.slice(first, to)
+  const inSight = shown.map((batch): Row => [batch, past === undefined ? batch : batchAt(batch, past, now)])
   const pickInstant = (event: MouseEvent & { readonly currentTarget: HTMLElement }) => {
-    const box = event.currentTarget.getBoundingClientRect()
-    const instant = axis.instantAt(event.clientX - box.left)
-    setPicked(instant > now ? { px: event.clientX - box.left, top: AXIS, instant } : undefined)
+    const px = event.clientX - event.currentTarget.getBoundingClientRect().left
+    const instant = axis.instantAt(px)
+    setPicked(instant > now ? { px, top: AXIS, instant } : undefined)
     if (instant <= now) onLook(instant)
   }
   return (
@@ -60,18 +58,18 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
               </>
             )}
           </p>
-          <Labels rows={inSight} first={first} count={batches.length} />
+          <Labels rows={inSight} first={first} unseen={batches.length - first - inSight.length} />
         </div>
         <div
           class="plot"
           ref={frame}
-          style={{ height: `${height}px` }}
+          style={inPx({ height })}
           onClick={pickInstant}
           onWheel={(event) => event.shiftKey && onPan(Math.sign(event.deltaY) * 0.1)}
         >
           <Ground axis={axis} now={now} past={past} />
           {inSight.map(
-            ({ then }, index) =>
+            ([, then], index) =>
               then !== undefined && (
                 <Bar key={then.id} batch={then} axis={axis} now={seen} top={AXIS + (first + index) * ROW} />
               ),
@@ -79,17 +77,12 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
           {LANES.map((lane, row) => (
             <Lane
               key={lane}
-              axis={axis}
-              now={now}
-              top={AXIS + (batches.length + row) * ROW}
-              marks={shownMarks.filter((mark) => mark.lane === lane)}
-              onPick={setPicked}
+              {...{ axis, now, top: AXIS + (batches.length + row) * ROW, onPick: setPicked }}
+              marks={marks.filter((mark) => mark.lane === lane && mark.at <= (past ?? Infinity))}
             />
           ))}
           <Scrubber {...{ axis, now, past, onLook }} />
-          {picked !== undefined && (
-            <span class="picked" style={{ left: `${picked.px}px`, top: `${picked.top}px` }} />
-          )}
+          {picked && <span class="picked" style={inPx({ left: picked.px, top: picked.top })} />}
         </div>
         {picked !== undefined && (
           <Popover
@@ -116,8 +109,8 @@ export function Chart({ batches, marks, axisIn, now, past, onLook, onPan }: Char
 const OVERSCAN = 8
 
 /** The range of rows to draw in a plot: the visible ones, and some around them. */
-function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): readonly [number, number] {
-  const [range, setRange] = useState<readonly [number, number]>([0, 2 * OVERSCAN])
+function useRowsInSight(plot: RefObject<HTMLElement | null>) {
+  const [range, setRange] = useState<readonly [first: number, last: number]>([0, 2 * OVERSCAN])
   useEffect(() => {
     const scroller = plot.current?.closest('.scroll')
     if (scroller === null || scroller === undefined) return
@@ -136,20 +129,17 @@ function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): rea
       scroller.removeEventListener('scroll', look)
     }
   }, [])
-  return [Math.min(range[0], count), Math.min(range[1], count)]
+  return range
 }
 
-interface Row {
-  readonly batch: BatchRow
-  /** As it was at the instant that the user looks at; undefined before it was created. */
-  readonly then: BatchRow | undefined
-}
+/** A batch, and how it was at the instant that the user looks at; undefined before it was created. */
+type Row = readonly [BatchRow, then: BatchRow | undefined]
 
-function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
-  const { rows, first, count } = props
+/** @param unseen the number of rows below those in sight */
+function Labels({ rows, first, unseen }: { rows: readonly Row[]; first: number; unseen: number }) {
   return (
-    <ul style={{ paddingTop: `${first * ROW}px` }}>
-      {rows.map(({ batch, then }) => {
+    <ul style={inPx({ paddingTop: first * ROW })}>
+      {rows.map(([batch, then]) => {
         const { id, model, first_file_id: file } = batch
         const [tone, icon] = stateLook(then === undefined ? 'scheduled' : stateOf(then))
         return (
@@ -179,11 +169,7 @@ function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
         )
       })}
       {LANES.map((lane, index) => (
-        <li
-          key={lane}
-          class="row dim"
-          style={index === 0 ? { marginTop: `${(count - first - rows.length) * ROW}px` } : {}}
-        >
+        <li key={lane} class="row dim" style={inPx(index === 0 ? { marginTop: unseen * ROW } : {})}>
           {lane}
         </li>
       ))}
@@ -194,29 +180,26 @@ function Labels(props: { rows: readonly Row[]; first: number; count: number }) {
 /** The axis, the future, the folds, and now. */
 function Ground({ axis, now, past }: { axis: Axis; now: number; past: number | undefined }) {
   const labels = labelsOf(axis, now)
+  const seen = past === undefined ? undefined : axis.at(past)
+  const isFree = ({ left, right }: AxisLabel) => seen === undefined || right < seen - 38 || left > seen + 38
+  const folds = axis.stretches.filter(({ isFolded }) => isFolded)
   return (
     <>
-      <div class="future" style={{ left: `${axis.at(past ?? now)}px` }} />
+      <div class="future" style={inPx({ left: axis.at(past ?? now) })} />
       {labels.map(({ at, px }) => (
-        <span key={at} class="tick" style={{ left: `${px}px` }} />
+        <span key={at} class="tick" style={inPx({ left: px })} />
       ))}
-      {labels
-        .filter(
-          ({ left, right }) => past === undefined || right < axis.at(past) - 38 || left > axis.at(past) + 38,
-        )
-        .map(({ at, left, right, time, day }) => (
-          <span key={at} class="tick-label" style={{ left: `${left}px`, width: `${right - left}px` }}>
-            {day !== undefined && <span>{day}</span>}
-            {time}
-          </span>
-        ))}
-      {axis.stretches
-        .filter(({ isFolded }) => isFolded)
-        .map(({ left, right, from, to }) => (
-          <span key={left} class="fold center" style={{ left: `${left}px`, width: `${right - left}px` }}>
-            <span>{durationText(to - from)}</span>
-          </span>
-        ))}
+      {labels.filter(isFree).map(({ at, left, right, time, day }) => (
+        <span key={at} class="tick-label" style={inPx({ left, width: right - left })}>
+          {day !== undefined && <span>{day}</span>}
+          {time}
+        </span>
+      ))}
+      {folds.map(({ left, right, from, to }) => (
+        <span key={left} class="fold center" style={inPx({ left, width: right - left })}>
+          <span>{durationText(to - from)}</span>
+        </span>
+      ))}
       <Instant {...{ axis, at: now }} />
       {past !== undefined && <Instant {...{ axis, at: past, isPast: true }} />}
     </>
@@ -228,8 +211,8 @@ function Instant({ axis, at, isPast = false }: { axis: Axis; at: number; isPast?
   const px = axis.at(at)
   const inside = Math.max(0, 40 - px) + Math.min(0, axis.width - 40 - px)
   return (
-    <div class={isPast ? 'now-line then' : 'now-line'} style={{ left: `${px}px` }}>
-      <span style={{ marginLeft: `${inside}px` }}>{timeOfDay(at)}</span>
+    <div class={isPast ? 'now-line then' : 'now-line'} style={inPx({ left: px })}>
+      <span style={inPx({ marginLeft: inside })}>{timeOfDay(at)}</span>
     </div>
   )
 }
@@ -241,7 +224,7 @@ function Scrubber({ axis, now, past, onLook }: Pick<ChartProps, 'now' | 'past' |
     <input
       type="range"
       class="scrubber"
-      style={{ left: `${first - 12}px`, width: `${last - first + 24}px` }}
+      style={inPx({ left: first - 12, width: last - first + 24 })}
       aria-label="Look at the past"
       aria-valuetext={past === undefined ? 'now' : `as of ${shortTime(past, now)}`}
       title="Drag to look at the past. It changes nothing."

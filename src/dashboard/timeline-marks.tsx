@@ -1,6 +1,5 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { type Axis, clustered } from './axis.ts'
-import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
+import { type BatchRow, batchName, isUnfinished, stateOf, timeOf } from './batch-data.ts'
 import { goToInstant } from './clock-bar.tsx'
 import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -29,71 +28,70 @@ export interface Picked {
   readonly label?: string
 }
 
-interface BarProps {
-  readonly batch: BatchRow
+/** Where a bar or the marks of a lane are drawn. */
+interface Placed {
   readonly axis: Axis
   readonly now: number
   readonly top: number
 }
 
+/** A style of which each value is a number of px. */
+export const inPx = (style: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(style).map(([name, value]) => [name, `${value}px`]))
+
 /** Px of the shortest bar, whose phases can be told apart; and of bars that are too short to compare, which have their duration. */
 const [MIN_BAR, SHORT] = [16, 64]
 
-export function Bar({ batch, axis, now, top }: BarProps) {
-  const begin = Date.parse(batch.created_at)
-  const end = endOf(batch)
+export function Bar({ batch, axis, now, top }: Placed & { batch: BatchRow }) {
+  const isOpen = isUnfinished(batch)
   const { predicted } = batch
-  const instantOf = (...given: (string | null)[]) =>
-    given.flatMap((each) => (each === null ? [] : [Date.parse(each)]))[0]
-  const last = end ?? instantOf(predicted.completed_at) ?? Math.max(now, begin)
-  const worked = instantOf(batch.finalizing_at, predicted.finalizing_at) ?? last
-  const started = instantOf(batch.in_progress_at, predicted.in_progress_at) ?? last
+  const { from, to } = timeOf(batch, now)
   // A short bar is wider than its time, but not beyond now when the batch has ended.
-  const left = Math.min(axis.at(begin), Math.max(0, axis.at(last) - (end === undefined ? 0 : MIN_BAR)))
-  const right = Math.max(axis.at(last), left + MIN_BAR)
+  const left = Math.min(axis.at(from), Math.max(0, axis.at(to) - (isOpen ? 0 : MIN_BAR)))
+  const right = Math.max(axis.at(to), left + MIN_BAR)
   const px = (instant: number) => Math.min(right, Math.max(left, axis.at(instant))) - left
+  const started = px(Date.parse(batch.in_progress_at ?? predicted.in_progress_at ?? '') || to)
+  const worked = px(Date.parse(batch.finalizing_at ?? predicted.finalizing_at ?? '') || to)
   const [tone, icon] = stateLook(stateOf(batch))
   const share = batch.finished / Math.max(1, batch.request_counts.total)
-  const done =
-    end === undefined ? Math.min(px(now), px(worked)) : px(started) + (px(worked) - px(started)) * share
+  const done = isOpen ? Math.min(px(now), worked) : started + (worked - started) * share
   const about = `${batchName(batch)}, ${stateOf(batch)}, ${batch.finished} of ${batch.request_counts.total} items`
-  const deadline = isUnfinished(batch) ? axis.at(Date.parse(batch.expires_at)) : undefined
+  const deadline = axis.at(Date.parse(batch.expires_at))
+  const duration = right - left < SHORT && durationText(to - from)
+  const hasRoom = right + 80 < axis.width
   return (
-    <div class={`bar-row ${tone}`} style={{ top: `${top}px` }}>
+    <div class={`bar-row ${tone}`} style={inPx({ top })}>
       <a
         class="bar"
-        style={{ left: `${left}px`, width: `${right - left}px` }}
+        style={inPx({ left, width: right - left })}
         href={linkTo('batches', [batch.id])}
         aria-label={about}
         title={about}
         onClick={(event) => event.stopPropagation()}
       >
-        <span class="phase striped" style={{ left: '0', width: `${px(started)}px` }} />
-        <span
-          class="phase solid"
-          style={{ left: `${px(started)}px`, width: `${Math.max(0, done - px(started))}px` }}
-        />
-        <span class="phase dotted" style={{ left: `${px(worked)}px`, width: `${px(last) - px(worked)}px` }} />
+        <span class="phase striped" style={inPx({ left: 0, width: started })} />
+        <span class="phase solid" style={inPx({ left: started, width: Math.max(0, done - started) })} />
+        <span class="phase dotted" style={inPx({ left: worked, width: px(to) - worked })} />
       </a>
-      {end !== undefined && (
-        <span class="end row" style={{ left: `${right + 4}px` }}>
+      {!isOpen && (
+        <span class="end row" style={inPx({ left: right + 4 })}>
           <span class="mark">
             <Icon name={icon} />
           </span>
-          {right - left < SHORT && right + 80 < axis.width && durationText(end - begin)}
+          {hasRoom && duration}
           {batch.results_url !== null && <span class="kept" />}
         </span>
       )}
-      {end !== undefined && right - left < SHORT && right + 80 >= axis.width && (
-        <span class="before" style={{ right: `${axis.width - left + 4}px` }}>
-          {durationText(end - begin)}
+      {!isOpen && !hasRoom && duration && (
+        <span class="before" style={inPx({ right: axis.width - left + 4 })}>
+          {duration}
         </span>
       )}
-      {deadline !== undefined && deadline < axis.width && (
+      {isOpen && deadline < axis.width && (
         <span
           class="mark deadline"
           title={`Deadline ${dateTime(batch.expires_at)}`}
-          style={{ left: `${deadline - 8}px` }}
+          style={inPx({ left: deadline - 8 })}
         >
           <Icon name="flag" />
         </span>
@@ -102,32 +100,31 @@ export function Bar({ batch, axis, now, top }: BarProps) {
   )
 }
 
-export function Lane(props: {
-  axis: Axis
-  now: number
-  top: number
-  marks: readonly Mark[]
-  onPick: (picked: Picked) => void
-}) {
-  const { axis, now, top, onPick } = props
-  const inside = props.marks.filter(({ at }) => at >= axis.from && at <= axis.to)
+interface LaneProps extends Placed {
+  readonly marks: readonly Mark[]
+  readonly onPick: (picked: Picked) => void
+}
+
+export function Lane({ axis, now, top, marks, onPick }: LaneProps) {
+  const inside = marks.filter(({ at }) => at >= axis.from && at <= axis.to)
   return (
     <>
       {clustered(inside, ({ at }) => axis.at(at)).map(({ px, items }) => {
+        const failed = items.filter(({ tone }) => tone === 'error')
         // The colour of a group is that of its worst mark.
-        const mark = items.find(({ tone }) => tone === 'error') ?? (items[0] as Mark)
-        const failed = items.filter(({ tone }) => tone === 'error').length
+        const mark = failed[0] ?? items[0]
         const isFuture = mark.to !== undefined && mark.at > now
+        const failures = failed.length > 0 ? `, ${failed.length} failed` : ''
         const label =
           items.length === 1
             ? `${mark.label}, ${dateTime(mark.at)}`
-            : `${items.length} of ${mark.lane}, from ${dateTime((items[0] as Mark).at)}${failed > 0 ? `, ${failed} failed` : ''}`
+            : `${items.length} of ${mark.lane}, from ${dateTime(items[0].at)}${failures}`
         return (
           <button
             type="button"
             key={mark.lane + mark.at + mark.label}
             class={`mark-button center ${mark.tone}`}
-            style={{ left: `${px - 12}px`, top: `${top + 6}px` }}
+            style={inPx({ left: px - 12, top: top + 6 })}
             aria-label={label}
             title={label}
             onClick={(event) => {
@@ -144,21 +141,21 @@ export function Lane(props: {
   )
 }
 
+function show(box: HTMLElement | null): void {
+  box?.showPopover()
+  box?.querySelector('button')?.focus()
+}
+
 /** Offers to advance the clock to an instant in the future. */
 export function Popover({ picked, now, onClose }: { picked: Picked; now: number; onClose: () => void }) {
   const { instant, label } = picked
-  const box = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    box.current?.showPopover()
-    box.current?.querySelector('button')?.focus()
-  }, [])
   const go = () => {
     onClose()
     goToInstant(new Date(instant).toISOString(), `To ${shortTime(instant, now)}`)
   }
   return (
     <div
-      {...{ ref: box, class: 'popover', popover: 'auto', role: 'dialog', 'aria-label': 'Details' }}
+      {...{ ref: show, class: 'popover', popover: 'auto', role: 'dialog', 'aria-label': 'Details' }}
       onToggle={(event) => event.newState === 'closed' && onClose()}
     >
       {label !== undefined && <p>{label}</p>}

@@ -1,15 +1,5 @@
 import { findingCounts } from '../../core/conduct/finding-lines.ts'
-import {
-  attemptsOf,
-  type CallAttempt,
-  findingId,
-  groupsOf,
-  SeverityTag,
-  type ShownFinding,
-  useConduct,
-  waitText,
-  worstOf,
-} from '../conduct-data.tsx'
+import { attemptsOf, groupsOf, SeverityTag, useConduct, waitText, worstOf } from '../conduct-data.tsx'
 import { countOf, durationText, pretty, shortPath, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Opened } from '../list.tsx'
@@ -20,13 +10,19 @@ import { Legend, Status, toneOf } from '../status.tsx'
 import { Button, Card, Detail, Empty, FactList, Note, ViewHead } from '../ui.tsx'
 import { useKeys } from '../view-keys.ts'
 
+type FindingGroup = ReturnType<typeof groupsOf>[number]
+type Finding = FindingGroup['findings'][number]
+
+/** A finding keeps its address while requests are added after it. */
+const findingId = ({ code, requests, message }: Finding) => `${code} ${requests[0] ?? message}`
+
 /** Calls of a group that are listed at most. */
 const MOST = 20
 
 export default function ConductView() {
   const { data: report, notice } = useConduct()
   const all = report?.data ?? []
-  const textOf = ({ filter, findings }: ReturnType<typeof groupsOf>[number]) =>
+  const textOf = ({ filter, findings }: FindingGroup) =>
     `${filter} ${findings.map(({ message }) => message).join(' ')}`
   const groups = filtered(groupsOf(all), textOf)
   const [opened] = here.value.path
@@ -80,15 +76,13 @@ const MARKS = {
   'promise error': 'The next attempt came before its end',
 }
 
-/** The milliseconds of a picture: up to the last attempt, or to the end of a promised wait. */
-const scaleOf = (attempts: readonly CallAttempt[]) =>
-  attempts.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
-
 /** The calls with one verdict about one operation, all on the same scale. */
-function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
+function GroupCard({ group }: { group: FindingGroup }) {
   const { code, severity, operation, findings, worst } = group
   const calls = findings.slice(0, MOST).map((finding) => ({ finding, attempts: attemptsOf(finding) }))
-  const scale = scaleOf(calls.flatMap(({ attempts }) => attempts))
+  const all = calls.flatMap(({ attempts }) => attempts)
+  // Up to the last attempt, or to the end of a promised wait.
+  const scale = all.reduce((end, { at, promised = 0 }) => Math.max(end, at + promised), 1)
   const title = (
     <span class="row wraps">
       <SeverityTag severity={severity} /> <code>{code}</code> <code class="dim">{operation}</code>
@@ -124,7 +118,7 @@ function GroupCard({ group }: { group: ReturnType<typeof groupsOf>[number] }) {
 }
 
 /** Attempts as dots on a line, with a bracket from each refused one to the end of its promised wait. */
-function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale: number }) {
+function Picture({ attempts, scale }: { attempts: ReturnType<typeof attemptsOf>; scale: number }) {
   const share = (ms: number) => `${(100 * ms) / scale}%`
   return (
     <span class="attempts" role="img" aria-label={countOf(attempts.length, 'attempt')}>
@@ -147,15 +141,13 @@ function Picture({ attempts, scale }: { attempts: readonly CallAttempt[]; scale:
   )
 }
 
-function FindingDetail({ finding }: { finding: ShownFinding }) {
+function FindingDetail({ finding }: { finding: Finding }) {
   const { severity, code, message, requests, evidence, section, fix } = finding
   const attempts = attemptsOf(finding)
-  const facts = Object.entries(evidence).map(([name, value]): [string, string] => {
+  const facts = Object.entries(evidence).map(([name, value]) => {
     const text = typeof value === 'object' ? pretty(value) : String(value)
-    return [
-      name.replace(/_ms$/, '').replaceAll('_', ' '),
-      name.endsWith('_ms') ? durationText(Number(value)) : text,
-    ]
+    const shown = name.endsWith('_ms') ? durationText(Number(value)) : text
+    return [name.replace(/_ms$/, '').replaceAll('_', ' '), shown] as const
   })
   return (
     <Detail label={`Finding ${code}`} title={<code>{code}</code>} head={<SeverityTag severity={severity} />}>

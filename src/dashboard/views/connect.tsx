@@ -12,6 +12,7 @@ export default function Connect() {
   const [key, setKey] = useState<string>(DEMO_KEYS[0].token)
   const code = snippet(language, { method: 'GET', url: `${baseUrl()}/data-views`, headers: {}, key })
   const name = sandboxName.value === 'default' ? 'w1' : sandboxName.value
+  const [last] = logRows.value.entries
   return (
     <>
       <ViewHead title="Connect" summary="point any HTTP client here" />
@@ -48,7 +49,19 @@ export default function Connect() {
             <div class="pad" role="tabpanel" aria-label={language}>
               <Code text={code} />
               <div role="status">
-                <FirstRequest />
+                {last === undefined ? (
+                  <Note icon="progress">
+                    Waiting for your first request. This line turns green when it arrives.
+                  </Note>
+                ) : (
+                  <Note tone="ok">
+                    Connected:{' '}
+                    <a href={linkTo('requests', [last.id])}>
+                      {last.method} {last.path}
+                    </a>{' '}
+                    at {timeOfDay(last.at)}, status {last.status === 0 ? 'none' : last.status}.
+                  </Note>
+                )}
               </div>
             </div>
           </Card>
@@ -61,22 +74,5 @@ export default function Connect() {
         </Card>
       </section>
     </>
-  )
-}
-
-function FirstRequest() {
-  const { entries } = logRows.value
-  const last = entries[0]
-  if (last === undefined) {
-    return <Note icon="progress">Waiting for your first request. This line turns green when it arrives.</Note>
-  }
-  return (
-    <Note tone="ok">
-      Connected:{' '}
-      <a href={linkTo('requests', [last.id])}>
-        {last.method} {last.path}
-      </a>{' '}
-      at {timeOfDay(last.at)}, status {last.status === 0 ? 'none' : last.status}.
-    </Note>
   )
 }

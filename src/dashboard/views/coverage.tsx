@@ -15,8 +15,6 @@ const MET = {
   none: ['not met', 'neutral', undefined],
 } as const
 
-const lookOf = ({ met }: Point) => MET[met ?? 'none']
-
 const WHICH = { gaps: 'Not met', all: 'All' }
 
 export default function Coverage() {
@@ -101,7 +99,7 @@ function Matrix({ points }: { points: readonly Point[] }) {
 
 /** @param isBare without its text, except on phones */
 function Cell({ point, text, isBare }: { point: Point; text: string; isBare?: boolean }) {
-  const [words, tone, icon] = lookOf(point)
+  const [words, tone, icon] = MET[point.met ?? 'none']
   return (
     <a
       class={`cell row ${tone}`}
@@ -117,7 +115,7 @@ function Cell({ point, text, isBare }: { point: Point; text: string; isBare?: bo
 }
 
 function PointDetail({ point }: { point: Point }) {
-  const [words, tone, icon] = lookOf(point)
+  const [words, tone, icon] = MET[point.met ?? 'none']
   const tag = (
     <Tag tone={tone} icon={icon}>
       {words}

@@ -135,7 +135,6 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   const { data, notice } = useLive(
     () => ask('GET /state/{collection}', { params: { collection: name } }),
     ['transition', 'write', 'event'],
-    name,
   )
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
   const columns = useMemo(() => columnsOf(all, names), [all[0]])

@@ -1,47 +1,44 @@
 import { useState } from 'preact/hooks'
-import { ask, type Output } from '../api.ts'
+import { groupBy } from '../../core/conduct/observed.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { ask, controlUrl, type Output } from '../api.ts'
 import { confirm } from '../dialogs.tsx'
-import { countOf, humanName, pretty } from '../format.ts'
+import { ChoiceField } from '../fields.tsx'
+import { asJson, countOf, humanName, pretty } from '../format.ts'
+import { JsonEditor, jsonIssue, useVerdict } from '../json-editor.tsx'
 import { Panel } from '../list.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { RuleComposer } from '../rule-composer.tsx'
+import { type RulePart, TEMPLATES } from '../rule-templates.ts'
 import { type Rule, useRules } from '../rules.ts'
 import { StateTag } from '../status.tsx'
 import { copy } from '../toasts.ts'
-import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, CopyButton, Detail, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Gate = Output<'GET /gates'>['data'][number]
 type PresetRow = Output<'GET /fault-presets'>['data'][number]
 
-async function load() {
-  const [presets, gates] = await Promise.all([ask('GET /fault-presets'), ask('GET /gates')])
-  return { presets: presets.data, gates: gates.data }
-}
+const load = () => Promise.all([ask('GET /fault-presets'), ask('GET /gates')])
 
 /** The match of a rule in words. */
 function matchInWords({ match, when }: Rule): string {
-  const parts =
-    match === 'everything'
-      ? ['every request']
-      : Object.entries(match).map(([name, value]) =>
-          name === 'operation' ? String(value) : `${name} ${JSON.stringify(value)}`,
-        )
-  const times = Object.entries(when as object).map(
-    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return [...parts, ...times].join(', ').replaceAll(/["{}]/g, '')
+  const wordsOf = (fields: object) =>
+    Object.entries(fields).map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      return name === 'operation' ? text : `${name} ${text}`
+    })
+  const parts = match === 'everything' ? ['every request'] : wordsOf(match)
+  return [...parts, ...wordsOf(when as object)].join(', ').replaceAll(/["{}]/g, '')
 }
 
 /** Whether requests have matched a rule, and it has fired on none of them. Without such a request nothing is known about it. */
 const hasNeverFired = ({ fired, matched }: Rule) => fired === 0 && matched > 0
 
 function State({ rule }: { rule: Rule }) {
-  const { status } = rule
-  if (status !== 'armed') return <Tag icon="minus">{status}</Tag>
+  if (rule.status !== 'armed') return <Tag icon="minus">{rule.status}</Tag>
   return hasNeverFired(rule) ? <Tag tone="warn">never fired</Tag> : <StateTag state="armed" />
 }
 
@@ -51,12 +48,8 @@ export default function Faults() {
   const notice = ofPresets.notice ?? ofRules.notice
   const { path, query } = here.value
   if (data === undefined || rules === undefined) return notice
-  const { presets, gates } = data
+  const [{ data: presets }, { data: gates }] = data
   const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
-  const families = [...new Set(shown.map(({ family }) => family))].map(
-    (family) => [family, shown.filter((each) => each.family === family)] as const,
-  )
-  const edited = rules.find(({ id }) => id === path[0])
   const clear = () =>
     confirm({
       title: 'Clear all rules?',
@@ -83,7 +76,7 @@ export default function Faults() {
             <GateCard key={`${gate.id} ${gate.at}`} gate={gate} />
           ))}
           <LatencyCard rules={rules} />
-          {families.map(([family, members]) => (
+          {[...groupBy(shown, ({ family }) => family)].map(([family, members]) => (
             <Card key={family} title={humanName(family)} hint={countOf(members.length, 'preset')}>
               <ul class="rows presets">
                 {members.map((preset) => (
@@ -98,10 +91,7 @@ export default function Faults() {
           <Panel name="rule" width={384}>
             <RuleComposer
               key={[...path, query.preset, query.operation, query.key].join()}
-              presets={presets}
-              rule={edited}
-              start={query}
-              onClose={() => open([], {})}
+              {...{ presets, rules }}
             />
           </Panel>
         )}
@@ -120,38 +110,34 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
       actions={never > 0 && <Tag tone="warn">{never} never fired</Tag>}
     >
       <ul class="rows rules">
-        {rules.map((rule) => (
-          <li key={rule.id} class={rule.status === 'armed' ? '' : 'spent'}>
-            <span class="grow">
-              <a class="mono" href={linkTo('faults', [rule.id])}>
-                {rule.id}
-              </a>
-              <span class="hint">{matchInWords(rule)}</span>
-            </span>
-            <span>
-              <strong>{rule.fired}</strong> of {rule.matched}
-            </span>
-            <State rule={rule} />
-            <Menu
-              label={`More about ${rule.id}`}
-              items={[
-                {
-                  label: 'Reset counters',
-                  icon: 'again',
-                  run: () => void act(() => ask('POST /faults/{id}/reset', { params: { id: rule.id } })),
-                },
-                { label: 'Edit', icon: 'settings', run: () => open([rule.id], {}) },
-                { label: 'Copy as JSON', icon: 'copy', run: () => void copy(pretty(rule)) },
-                {
-                  label: 'Remove',
-                  icon: 'trash',
-                  danger: true,
-                  run: () => void act(() => ask('DELETE /faults/{id}', { params: { id: rule.id } })),
-                },
-              ]}
-            />
-          </li>
-        ))}
+        {rules.map((rule) => {
+          const params = { id: rule.id }
+          const reset = () => ask('POST /faults/{id}/reset', { params })
+          const remove = () => ask('DELETE /faults/{id}', { params })
+          return (
+            <li key={rule.id} class={rule.status === 'armed' ? '' : 'spent'}>
+              <span class="grow">
+                <a class="mono" href={linkTo('faults', [rule.id])}>
+                  {rule.id}
+                </a>
+                <span class="hint">{matchInWords(rule)}</span>
+              </span>
+              <span>
+                <strong>{rule.fired}</strong> of {rule.matched}
+              </span>
+              <State rule={rule} />
+              <Menu
+                label={`More about ${rule.id}`}
+                items={[
+                  { label: 'Reset counters', icon: 'again', run: () => void act(reset) },
+                  { label: 'Edit', icon: 'settings', run: () => open([rule.id], {}) },
+                  { label: 'Copy as JSON', icon: 'copy', run: () => void copy(pretty(rule)) },
+                  { label: 'Remove', icon: 'trash', danger: true, run: () => void act(remove) },
+                ]}
+              />
+            </li>
+          )
+        })}
       </ul>
     </Card>
   )
@@ -202,13 +188,7 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
   const [one] = own
   return (
     <li>
-      <Switch
-        on={armed.length > 0}
-        label={preset.name}
-        hideLabel
-        busy={isBusy}
-        onToggle={(event) => void toggle(event)}
-      />
+      <Switch on={armed.length > 0} label={preset.name} hideLabel busy={isBusy} onToggle={toggle} />
       <span class="grow">
         <code>{preset.name}</code>
         <span class="hint">{preset.description}</span>
@@ -253,5 +233,78 @@ function LatencyCard({ rules }: { rules: readonly Rule[] }) {
         onToggle={() => void act(rule === undefined ? () => arm(ms) : remove)}
       />
     </section>
+  )
+}
+
+/** The first text of a rule: from another rule, or from a preset and a request. */
+function startOf(rule: Rule | undefined, start: Readonly<Record<string, string>>): RulePart {
+  if (rule !== undefined) {
+    const { match, when, do: actions, times, priority, ttl } = rule
+    const given = Object.entries({ match, when, do: actions, times, priority, ttl })
+    return Object.fromEntries(given.filter(([, value]) => value !== null && pretty(value) !== '{}'))
+  }
+  const { preset = 'server-error', operation = '', key = '' } = start
+  const match = { ...(operation !== '' && { operation }), ...(key !== '' && { idempotency_key: key }) }
+  return { preset, ...(operation + key !== '' && { match }) }
+}
+
+/** A rule as JSON, which the emulator checks while it is typed. */
+function RuleComposer({ presets, rules }: { presets: readonly PresetRow[]; rules: readonly Rule[] }) {
+  const { path, query } = here.value
+  const rule = rules.find(({ id }) => id === path[0])
+  const [text, setText] = useState(() => pretty(startOf(rule, query)))
+  const close = () => open([], {})
+  const syntax = jsonIssue(text)
+  const check = () => ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
+  const verdict = useVerdict(text, syntax === undefined ? check : undefined)
+  const issues = syntax === undefined ? (verdict ?? []) : [syntax]
+  const arm = async () => {
+    const body = JSON.parse(text)
+    const send = () =>
+      rule === undefined
+        ? ask('POST /faults', { body })
+        : ask('PATCH /faults/{id}', { params: { id: rule.id }, body })
+    if (await act(send, rule === undefined ? 'The rule is armed.' : 'The rule is changed.')) close()
+  }
+  const curl = () =>
+    `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(JSON.parse(text)))}`
+  const draft: RulePart = Object(asJson(text))
+  const { match, when = { every: 1 }, preset: _, do: __, ...others } = draft
+  const primitives = Object.entries(TEMPLATES).map(([name, part]): [string, RulePart] => {
+    return [name, { match: match ?? 'everything', when, ...others, ...part }]
+  })
+  const [written] = primitives.find(([, part]) => pretty(part.do) === pretty(draft.do)) ?? ['']
+  const ofPresets = presets.map(({ name }) => {
+    return [`preset ${name}`, { preset: name, ...(match !== 'everything' && { match }), ...others }] as const
+  })
+  const templates = new Map<string, RulePart>([...primitives, ...(rule === undefined ? ofPresets : [])])
+  const names = [...templates.keys()].map((name) => [name, name] as const)
+  return (
+    <Detail label="Rule" title={rule?.id ?? 'New rule'} onClose={close}>
+      <ChoiceField
+        label="Template"
+        value={draft.preset === undefined ? written : `preset ${draft.preset}`}
+        choices={[['', 'Start from a primitive or a preset'], ...names]}
+        onChoose={(name) => setText(pretty(templates.get(name) ?? draft))}
+      />
+      <div class="field stack">
+        <span class="label">JSON</span>
+        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
+      </div>
+      <Note>
+        {draft.preset !== undefined && 'A preset is a rule with a name: values here override it. '}
+        <code>match</code> can have an operation, <code>when</code> one of nth, first, every and after, with
+        by. <code>times</code> and <code>ttl</code> end a rule.
+      </Note>
+      <p class="row-actions">
+        <Button
+          text={rule === undefined ? 'Arm rule' : 'Save rule'}
+          kind="primary"
+          disabled={issues.length === 0 ? undefined : 'The rule is not valid yet.'}
+          onClick={arm}
+        />
+        <CopyButton text={curl}>Copy as curl</CopyButton>
+      </p>
+    </Detail>
   )
 }

@@ -15,20 +15,13 @@ const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
 
 /** Uses up a window, so that this many requests remain. */
 async function fill(window: Window, remaining: number): Promise<void> {
-  if (window.operation === null) return
-  const params = { operation: window.operation }
+  const { operation } = window
   const body = { remaining, teamspace_id: teamspaceOf(window) }
-  await ask('POST /limits/{operation}/fill', { params, body })
+  if (operation !== null) await ask('POST /limits/{operation}/fill', { params: { operation }, body })
 }
 
-function change(window: Window, limit: number): void {
-  if (window.operation === null) return
-  const params = { operation: window.operation }
-  void act(
-    () => ask('PUT /limits/{operation}', { params, body: { limit, window_s: window.window_s } }),
-    `The limit is ${limit}.`,
-  )
-}
+const change = ({ operation, key, window_s }: Window, limit: number) =>
+  ask('PUT /limits/{operation}', { params: { operation: operation ?? key }, body: { limit, window_s } })
 
 const shareOf = ({ used, limit }: Window) => used / limit
 const isNear = (window: Window) => window.remaining === 0 || shareOf(window) >= 0.8
@@ -83,10 +76,8 @@ export default function Limits() {
         title="Limits"
         summary={`${countOf(windows.length, 'open window')} · ${data.enforced ? 'enforced' : 'not enforced'}`}
       >
-        <Switch label="Enforce limits" on={data.enforced} onToggle={() => void enforce()} />
-        {windows.length > 0 && (
-          <Button text="Clear all" disabled={isLost.value} onClick={() => void clearAll()} />
-        )}
+        <Switch label="Enforce limits" on={data.enforced} onToggle={enforce} />
+        {windows.length > 0 && <Button text="Clear all" disabled={isLost.value} onClick={clearAll} />}
       </ViewHead>
       {notice}
       {!data.enforced && (
@@ -153,7 +144,7 @@ function actions(window: Window) {
         label={`Change the limit of ${operation}`}
         items={[10, 60, 200, 1_000].map((each) => ({
           label: `Limit ${each} in ${window_s} s`,
-          run: () => change(window, each),
+          run: () => void act(() => change(window, each), `The limit is ${each}.`),
         }))}
       />
     </span>

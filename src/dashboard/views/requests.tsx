@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import type { Column } from '../columns.ts'
 import { countOf, durationText, shortPath, timeOfDay } from '../format.ts'
@@ -14,12 +14,10 @@ import { CorsTag, FaultTag, Status } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
 import { Button, Empty, Note, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
-type Kind = 'all' | 'errors' | 'faulted'
-
-const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
+const KINDS = {
   all: () => true,
   errors: hasFailed,
-  faulted: ({ faults, tomorrow }) => faults.length > 0 || tomorrow !== undefined,
+  faulted: ({ faults, tomorrow }: LogRow) => faults.length > 0 || tomorrow !== undefined,
 }
 
 const FAULT = 'Fault'
@@ -78,16 +76,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   },
 ]
 
-/** While no request has a fault or a trace, its column would only take room from the paths. */
-const columnsFor = (hidden: readonly string[]) => COLUMNS.filter(({ label }) => !hidden.includes(label))
-
 const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
-
-/** A parsed filter of requests, and the problem if a part of it is not understood. */
-interface RequestTest {
-  readonly test: (row: LogRow) => boolean
-  readonly problem?: string
-}
 
 const like = (text: string | null | undefined, value: string) => {
   if (text === null || text === undefined) return false
@@ -117,8 +106,11 @@ const FILTERS: Readonly<Record<string, (row: LogRow, value: string) => boolean>>
   origin: ({ cors }, value) => cors !== undefined && like(cors.origin ?? '', value),
 }
 
-/** Reads a filter: `status:429 -method:post path:pages`; `-` means not, and other words are searched in path and id. */
-function requestTest(text: string): RequestTest {
+/**
+ * Reads a filter: `status:429 -method:post path:pages`; `-` means not, and other words are searched in path and id.
+ * @returns a test of requests, and the problem if a part of it is not understood
+ */
+function requestTest(text: string) {
   const words = text.split(/\s+/).filter((word) => word !== '')
   let problem: string | undefined
   const checks = words.flatMap((word): ((row: LogRow) => boolean)[] => {
@@ -129,28 +121,30 @@ function requestTest(text: string): RequestTest {
     problem = `There is no filter "${name}:". The filters are ${Object.keys(FILTERS).join(', ')}.`
     return []
   })
-  return { test: (row) => checks.every((check) => check(row)), ...(problem !== undefined && { problem }) }
+  return { test: (row: LogRow) => checks.every((check) => check(row)), problem }
 }
+
+const emptyLog = () => act(() => ask('DELETE /requests'), 'The log is empty.')
 
 export default function Requests() {
   const { entries, dropped, capacity, isLoaded, error } = logRows.value
   const { path, query } = here.value
   const [paused, setPaused] = useState<readonly LogRow[] | undefined>(undefined)
-  const kind: Kind = query.show === 'errors' || query.show === 'faulted' ? query.show : 'all'
+  const kind = query.show === 'errors' || query.show === 'faulted' ? query.show : 'all'
   const text = filterText()
-  const [filter, setFilter] = useState(() => requestTest(text))
-  useEffect(() => {
-    const next = requestTest(text)
-    // While the filter is invalid, the last valid one stays.
-    setFilter((before) => (next.problem === undefined ? next : { ...before, problem: next.problem }))
-  }, [text])
+  const filter = useMemo(() => requestTest(text), [text])
+  // While the filter is invalid, the last valid one stays.
+  const valid = useRef(filter)
+  if (filter.problem === undefined) valid.current = filter
+  const { test } = valid.current
   const all = paused ?? entries
-  const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
-  const hidden = [
-    ...(all.some((row) => KINDS.faulted(row) || row.cors !== undefined) ? [] : [FAULT]),
-    ...(all.some(({ trace }) => trace !== undefined) ? [] : [TRACE]),
-  ].join()
-  const columns = useMemo(() => columnsFor(hidden.split(',')), [hidden])
+  const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && test(row)), [all, kind, test])
+  // While no request has a fault or a trace, its column would only take room from the paths.
+  const hasFault = all.some((row) => KINDS.faulted(row) || row.cors !== undefined)
+  const hasTrace = all.some(({ trace }) => trace !== undefined)
+  const columns = useMemo(() => {
+    return COLUMNS.filter(({ label }) => (hasFault || label !== FAULT) && (hasTrace || label !== TRACE))
+  }, [hasFault, hasTrace])
   const opened = path[0]
   const waiting = paused === undefined ? 0 : entries.length - paused.length
   if (!isLoaded) return <Skeleton />
@@ -173,13 +167,8 @@ export default function Requests() {
         <Menu
           label="More"
           items={[
-            { label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
-            {
-              label: 'Empty the log',
-              icon: 'trash',
-              danger: true,
-              run: () => void act(() => ask('DELETE /requests'), 'The log is empty.'),
-            },
+            { label: 'Save the recording', icon: 'download', run: saveRecording },
+            { label: 'Empty the log', icon: 'trash', danger: true, run: emptyLog },
           ]}
         />
       </ViewHead>
@@ -226,10 +215,10 @@ function Interference({ row }: { row: LogRow }) {
 
 function phoneRow(row: LogRow) {
   const { path, method, at, faults, cors } = row
-  const about = [method, timeOfDay(at), ...(faults.length > 0 ? [faults.join(', ')] : [])]
+  const about = [method, timeOfDay(at), faults.join(', '), cors === undefined ? '' : 'blocked by CORS']
   return [
     <code title={path}>{shortPath(path)}</code>,
-    [...about, ...(cors === undefined ? [] : ['blocked by CORS'])].join(' · '),
+    about.filter((each) => each !== '').join(' · '),
     <Status row={row} />,
   ] as const
 }

@@ -18,7 +18,6 @@ export default function Scenarios() {
   if (data === undefined) return notice
   const { active } = data
   const [opened] = here.value.path
-  const off = isLost.value
   return (
     <>
       <ViewHead
@@ -27,11 +26,11 @@ export default function Scenarios() {
       >
         <Button
           text="Validate all"
-          disabled={off}
+          disabled={isLost.value}
           onClick={() => void act(() => ask('POST /scenarios'), 'The scripts are loaded again.')}
         />
         {active !== null && (
-          <Button text="Stop" icon="pause" disabled={off} onClick={() => stop(active.name)} />
+          <Button text="Stop" icon="pause" disabled={isLost.value} onClick={() => stop(active.name)} />
         )}
       </ViewHead>
       <div class="split">
@@ -40,8 +39,22 @@ export default function Scenarios() {
           {active?.last_error != null && (
             <Note tone="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
           )}
-          {broken.map((scenario) => (
-            <Broken key={scenario.name} scenario={scenario} />
+          {broken.map(({ name, error, generation }) => (
+            <Card
+              key={name}
+              title={
+                <span class="bad-text">
+                  <Icon name="error" /> <code>{name}</code>
+                </span>
+              }
+              hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
+            >
+              <div class="pad">
+                <pre class="code wrap bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
+                  {error}
+                </pre>
+              </div>
+            </Card>
           ))}
           <ul class="card rows scenarios">
             {data.data.map((scenario) => (
@@ -61,7 +74,7 @@ export default function Scenarios() {
                     active{active !== null && ` since ${timeOfDay(active.started_at)}`}
                   </Tag>
                 )}
-                <StartButtons scenario={scenario} off={off} />
+                <StartButtons scenario={scenario} />
               </li>
             ))}
           </ul>
@@ -88,10 +101,12 @@ const loadDetail = async (name: string) => {
 }
 
 function ScenarioDetail({ name, active }: { name: string; active: Active | null }) {
-  const { data, notice } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
+  const { data, notice } = useLive(() => loadDetail(name), ['scenario', 'request'])
   const panel = { label: `Scenario ${name}`, title: <code>{name}</code> }
   if (data === undefined) return <Detail {...panel}>{notice}</Detail>
   const { scenario, rules, stubs } = data
+  const hooks = active?.hooks.map((hook) => `Hook on ${hook}`) ?? []
+  const lines = [...hooks, ...stubs.map(({ method, path }) => `Stub ${method} ${path}`)]
   return (
     <Detail {...panel}>
       <p class="dim">{scenario.description ?? 'The script has no description.'}</p>
@@ -105,13 +120,8 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
             {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
           </p>
           <ul class="links stack small dim">
-            {active.hooks.map((hook) => (
-              <li key={hook}>Hook on {hook}</li>
-            ))}
-            {stubs.map(({ id, method, path: at }) => (
-              <li key={id}>
-                Stub {method} {at}
-              </li>
+            {lines.map((line) => (
+              <li key={line}>{line}</li>
             ))}
             {rules.map(({ id, status, fired, matched }) => (
               <li key={id}>
@@ -135,14 +145,14 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
 
 const stop = (name: string) => void act(() => ask('POST /scenarios/stop'), `${name} is stopped.`)
 
-function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
-  const { name, generation } = scenario
+function StartButtons({ scenario: { name, generation, active } }: { scenario: Scenario }) {
+  const off = isLost.value
   const start = (reset: boolean) =>
     void act(
       () => ask('POST /scenarios/{name}/start', { params: { name }, body: { reset } }),
       `${name} is active.`,
     )
-  if (scenario.active) return <Button text="Stop" disabled={off} onClick={() => stop(name)} />
+  if (active) return <Button text="Stop" disabled={off} onClick={() => stop(name)} />
   return (
     <>
       <Button
@@ -183,25 +193,6 @@ function OwnEndpoints() {
           </li>
         ))}
       </ul>
-    </Card>
-  )
-}
-
-function Broken({ scenario: { name, error, generation } }: { scenario: Scenario }) {
-  return (
-    <Card
-      title={
-        <span class="bad-text">
-          <Icon name="error" /> <code>{name}</code>
-        </span>
-      }
-      hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
-    >
-      <div class="pad">
-        <pre class="code wrap bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
-          {error}
-        </pre>
-      </div>
     </Card>
   )
 }

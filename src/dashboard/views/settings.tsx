@@ -14,13 +14,12 @@ import { Button, Card, Empty, Segments, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Item = Output<'GET /assumptions'>['data'][number]
 type Setting = Item['settings'][number]
-type Which = 'used' | 'changed' | 'all'
 
 const isChanged = ({ value, default: usual }: Setting) => JSON.stringify(value) !== JSON.stringify(usual)
 
-const KINDS: Readonly<Record<Which, (item: Item) => boolean>> = {
-  used: ({ used }) => used > 0,
-  changed: ({ settings }) => settings.some(isChanged),
+const KINDS = {
+  used: ({ used }: Item) => used > 0,
+  changed: ({ settings }: Item) => settings.some(isChanged),
   all: () => true,
 }
 
@@ -29,7 +28,7 @@ const MAX_SHOWN = 200
 export default function Settings() {
   const { data, notice } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
   const text = filterText()
-  const [which, setWhich] = useState<Which>(text === '' ? 'used' : 'all')
+  const [which, setWhich] = useState<keyof typeof KINDS>(text === '' ? 'used' : 'all')
   const [isEditing, setEditing] = useState(false)
   if (data === undefined) return notice
   const items = data.data
@@ -38,6 +37,11 @@ export default function Settings() {
     ({ id, open, decision, settings }) => `${id} ${open} ${decision} ${settings.map(({ key }) => key)}`,
   )
   const counts = `${items.length} open questions · ${items.filter(KINDS.used).length} used · ${items.filter(KINDS.changed).length} changed`
+  const showAll = () => {
+    setWhich('all')
+    refine({ filter: '' })
+  }
+  const isUnused = which === 'used' && text === ''
   return (
     <>
       <ViewHead title="Settings" summary={counts}>
@@ -56,20 +60,10 @@ export default function Settings() {
         {shown.length === 0 ? (
           <Empty
             icon="settings"
-            title={
-              which === 'used' && text === ''
-                ? 'No response has used an assumption yet'
-                : 'No setting matches'
-            }
+            title={isUnused ? 'No response has used an assumption yet' : 'No setting matches'}
             text="Settings decide the questions that the specification leaves open. Show all to see every question."
           >
-            <Button
-              text="Show all"
-              onClick={() => {
-                setWhich('all')
-                refine({ filter: '' })
-              }}
-            />
+            <Button text="Show all" onClick={showAll} />
           </Empty>
         ) : (
           <ul class="card rows settings">
@@ -79,7 +73,21 @@ export default function Settings() {
             ))}
           </ul>
         )}
-        <Appearance />
+        <Card title="This page" hint="kept in this browser">
+          <div class="pad row-actions">
+            <Segments
+              label="Colours"
+              options={{ system: 'System', light: 'Light', dark: 'Dark' }}
+              value={theme.value}
+              onChoose={chooseTheme}
+            />
+            <Switch
+              on={hasLetterKeys.value}
+              label="Single letters are keys"
+              onToggle={() => setLetterKeys(!hasLetterKeys.value)}
+            />
+          </div>
+        </Card>
       </section>
     </>
   )
@@ -142,14 +150,13 @@ function Value({ setting }: { setting: Setting }) {
   const [text, setText] = useState<string | undefined>(undefined)
   const field = fieldOf(schema as JsonSchema, true)
   const isEdited = text !== undefined && text !== stored
-  const typed = (typed: string) => {
-    const value = typeof usual === 'string' && !/^(null|\[|\{)/.test(typed) ? undefined : asJson(typed)
-    // Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.
-    return value === undefined ? typed : value
-  }
+  const isPlain = typeof usual === 'string' && !/^(null|\[|\{)/.test(text ?? '')
+  const json = isPlain ? undefined : asJson(text ?? '')
+  // Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.
+  const typed = json === undefined ? text : json
   const change = (next: unknown, query = {}) =>
     ask('PATCH /settings', { body: { [key]: next } as never, query })
-  const check = () => change(typed(text ?? ''), { dry_run: 'true' })
+  const check = () => change(typed, { dry_run: 'true' })
   const issues = useVerdict(text, isEdited ? check : undefined) ?? []
   const save = async (next: unknown) => {
     if (await act(() => change(next), `${key} is changed.`)) setText(undefined)
@@ -160,7 +167,7 @@ function Value({ setting }: { setting: Setting }) {
       title={description}
       onSubmit={(event) => {
         event.preventDefault()
-        if (isEdited && issues.length === 0) void save(typed(text))
+        if (isEdited && issues.length === 0) void save(typed)
       }}
     >
       <code class="grow wrap dim">{key}</code>
@@ -198,25 +205,5 @@ function Value({ setting }: { setting: Setting }) {
         </p>
       )}
     </form>
-  )
-}
-
-function Appearance() {
-  return (
-    <Card title="This page" hint="kept in this browser">
-      <div class="pad row-actions">
-        <Segments
-          label="Colours"
-          options={{ system: 'System', light: 'Light', dark: 'Dark' }}
-          value={theme.value}
-          onChoose={chooseTheme}
-        />
-        <Switch
-          on={hasLetterKeys.value}
-          label="Single letters are keys"
-          onToggle={() => setLetterKeys(!hasLetterKeys.value)}
-        />
-      </div>
-    </Card>
   )
 }

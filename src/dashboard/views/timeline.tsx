@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { summaryOfEvents } from '../../client/advance-summary.ts'
 import { DAY, HOUR, MINUTE } from '../../core/time/instant.ts'
-import { ask, type Output } from '../api.ts'
-import { AsOf } from '../as-of.tsx'
+import { ask } from '../api.ts'
 import { fittedAxis, linearAxis, type Span } from '../axis.ts'
-import { type BatchRow, timesOf, useBatches } from '../batch-data.ts'
+import { batchAt, batchTitle, isUnfinished, stateOf, timeOf, useBatches } from '../batch-data.ts'
 import { eventName } from '../clock-bar.tsx'
-import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
-import { EventRow, iconOf, named, Upcoming, useHorizon } from '../events.tsx'
-import { countOf, durationText, shortTime } from '../format.ts'
+import { type DeliveryRow, receiverName, useDeliveries } from '../deliveries.ts'
+import { EventRow, type Horizon, iconOf, named, RowsCard, Upcoming, useHorizon } from '../events.tsx'
+import { countOf, durationText, shortPath, shortTime } from '../format.ts'
 import { ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, refine } from '../place.ts'
-import { logRows } from '../requests.ts'
+import { hasFailed, logRows } from '../requests.ts'
+import { StateTag, Status } from '../status.tsx'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
 import { Button, Card, Empty, Segments, ViewHead } from '../ui.tsx'
@@ -23,12 +23,6 @@ const ZOOMS = Object.fromEntries(Object.keys(SPANS).map((each) => [each, each]))
 type Zoom = keyof typeof SPANS
 
 const MAX_ROWS = 200
-
-interface Data {
-  readonly batches: readonly BatchRow[]
-  readonly horizon: NonNullable<ReturnType<typeof useHorizon>['data']>
-  readonly deliveries: readonly DeliveryRow[]
-}
 
 export default function Timeline() {
   const { data: batches, ...ofBatches } = useBatches()
@@ -42,11 +36,13 @@ export default function Timeline() {
   if (batches === undefined || horizon === undefined || now === undefined) return notice
   const chosen = Date.parse(here.value.query.at ?? '')
   const past = chosen < now ? chosen : undefined
-  const data: Data = { batches, horizon, deliveries }
-  const marks = marksOf(data)
+  const rows = batches.slice(0, MAX_ROWS)
+  const deadlines = rows.filter(isUnfinished).map(({ expires_at }) => instantOf(expires_at))
+  const times = [...rows.map((batch) => timeOf(batch, now)), ...deadlines]
+  const marks = marksOf(horizon, deliveries)
   const axisIn = (width: number) =>
     zoom === 'Fit'
-      ? fittedAxis(contentsOf(data, marks, now), width, now)
+      ? fittedAxis(contentsOf(times, horizon, marks, now), width, now)
       : linearAxis(rangeOf(SPANS[zoom], now - offset), width)
   // What fits cannot be moved.
   const pan = (share: number) => {
@@ -79,7 +75,7 @@ export default function Timeline() {
           />
         ) : (
           <Chart
-            {...{ batches: batches.slice(0, MAX_ROWS), marks, axisIn, now, past }}
+            {...{ batches: rows, marks, axisIn, now, past }}
             onLook={(at) => refine({ at: at === undefined ? '' : new Date(Math.round(at)).toISOString() })}
             onPan={pan}
           />
@@ -91,11 +87,11 @@ export default function Timeline() {
         )}
         {past === undefined ? (
           <div class="columns">
-            <Upcoming horizon={horizon} batches={batches} now={now} most={50} />
-            <LastAdvance batches={batches} now={now} />
+            <Upcoming most={50} />
+            <LastAdvance now={now} />
           </div>
         ) : (
-          <AsOf batches={batches} deliveries={deliveries} at={past} now={now} />
+          <AsOf at={past} now={now} />
         )}
       </section>
     </>
@@ -120,90 +116,63 @@ function useSecond(): number | undefined {
 const rangeOf = (span: number, now: number) => ({ from: now - 0.6 * span, to: now + 0.4 * span })
 
 /** Everything that an axis that fits shows: the future at most as long as the past, and always the next event. */
-function contentsOf({ batches, horizon }: Data, marks: readonly Mark[], now: number): readonly Span[] {
+function contentsOf(times: readonly Span[], horizon: Horizon, marks: readonly Mark[], now: number) {
   const happened = marks.filter(({ to }) => to === undefined)
-  const past = [
-    ...batches.slice(0, MAX_ROWS).flatMap((batch) => timesOf(batch, now)),
-    ...happened.map(instantOf),
-  ]
+  const past = [...times, ...happened.map(({ at }) => instantOf(at))]
   const from = past.reduce((least, each) => Math.min(least, each.from), now)
-  const near = horizon
-    .map(({ at }) => ({ at: Date.parse(at) }))
-    .filter(({ at }, n) => n === 0 || at < 2 * now - from)
-  return [...past, ...near.map(instantOf), instantOf({ at: now })]
+  const next = horizon.map(({ at }) => instantOf(at))
+  return [...past, ...next.filter((each, n) => n === 0 || each.from < 2 * now - from), instantOf(now)]
 }
 
-const instantOf = ({ at }: { readonly at: number }): Span => ({ from: at, to: at })
+function instantOf(instant: string | number): Span {
+  const at = typeof instant === 'number' ? instant : Date.parse(instant)
+  return { from: at, to: at }
+}
 
-function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
+function marksOf(horizon: Horizon, deliveries: readonly DeliveryRow[]): readonly Mark[] {
   const webhooks = deliveries.flatMap(({ id, type, attempts }) =>
-    attempts.map((attempt): Mark => {
-      const isDone = attempt.status !== null && attempt.status < 300
-      return {
-        lane: 'Webhooks',
-        at: Date.parse(attempt.at),
-        icon: isDone ? 'ok' : 'error',
-        tone: isDone ? 'ok' : 'error',
-        label: `${type}, ${attempt.status ?? 'no response'}`,
-        link: linkTo('webhooks', [id]),
-      }
+    attempts.map(({ at, status }): Mark => {
+      const tone = status !== null && status < 300 ? 'ok' : 'error'
+      const label = `${type}, ${status ?? 'no response'}`
+      return { lane: 'Webhooks', at: Date.parse(at), icon: tone, tone, label, link: linkTo('webhooks', [id]) }
     }),
   )
   const faulted = logRows.value.entries.filter(({ faults }) => faults.length > 0)
-  const faults = faulted.slice(0, 500).map(
-    ({ at, faults: fired, id }): Mark => ({
-      lane: 'Faults',
-      at: Date.parse(at),
-      icon: 'bolt',
-      tone: 'warn',
-      label: fired.join(', '),
-      link: linkTo('requests', [id]),
-    }),
-  )
-  const scheduled = horizon
-    .filter(({ ref }) => !ref.startsWith('batch_predictions/'))
-    .slice(0, 200)
-    .map(
-      (event): Mark => ({
-        lane: 'Schedule',
-        at: Date.parse(event.at),
-        icon: 'schedule',
-        tone: 'accent',
-        label: eventName(event),
-        to: event.at,
-      }),
-    )
-  return [...webhooks, ...faults, ...scheduled]
-}
-
-type Advance = NonNullable<Output<'GET /clock/advance'>['result']>
-
-/** The last advance, whoever has requested it. */
-function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) {
-  const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
-  const title = data?.running === true ? 'Advance in progress' : 'Last advance'
-  const hint = 'Advance the clock above. The events of the advance are listed here.'
-  if (!data?.result) return <Card {...{ title, hint, children: null }} />
-  return <Advanced title={title} last={data.result} batches={batches} now={now} />
+  const faults = faulted.slice(0, 500).map((row): Mark => {
+    const [label, link] = [row.faults.join(', '), linkTo('requests', [row.id])]
+    return { lane: 'Faults', at: Date.parse(row.at), icon: 'bolt', tone: 'warn', label, link }
+  })
+  const scheduled = horizon.filter(({ ref }) => !ref.startsWith('batch_predictions/'))
+  const events = scheduled.slice(0, 200).map((event): Mark => {
+    const [label, to] = [eventName(event), event.at]
+    return { lane: 'Schedule', at: Date.parse(to), icon: 'schedule', tone: 'accent', label, to }
+  })
+  return [...webhooks, ...faults, ...events]
 }
 
 /** Maximum number of events in the list. */
 const MAX_EVENTS_SHOWN = 200
 
-function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance; now: number }) {
-  const { title, last, batches, now } = props
+/** The last advance, whoever has requested it. */
+function LastAdvance({ now }: { now: number }) {
+  const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
+  const { data: batches = [] } = useBatches()
+  const [whole, setWhole] = useState('')
+  const title = data?.running === true ? 'Advance in progress' : 'Last advance'
+  const hint = 'Advance the clock above. The events of the advance are listed here.'
+  if (!data?.result) return <Card {...{ title, hint, children: null }} />
+  const { events, failed, omitted = {}, ...last } = data.result
   // Loading it again makes another object of the same advance.
   const id = `${last.from} ${last.to}`
-  const [whole, setWhole] = useState('')
-  const { events, failed, omitted = {} } = last
   const short = summaryOfEvents(events)
   const { listed, groups } = whole === id ? { listed: events, groups: [] } : short
   const rest = Object.values(omitted).reduce((sum, count) => sum + count, 0)
   const total = events.length + failed.length + rest
   const shown = [...failed, ...listed].slice(0, MAX_EVENTS_SHOWN)
   const left = total - shown.length - groups.reduce((sum, { count }) => sum + count, 0)
+  const others = `${countOf(left, 'further event')} ${left === 1 ? 'is' : 'are'} not listed.`
   return (
-    <Card
+    <RowsCard
       title={title}
       hint={`${durationText(Date.parse(last.to) - Date.parse(last.from))} · ${shortTime(last.from, now)} to ${shortTime(last.to, now)} · ${countOf(total, 'event')}`}
       actions={
@@ -211,27 +180,80 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
           <Button text="List all" pressed={whole === id} onClick={() => setWhole(whole === id ? '' : id)} />
         )
       }
+      note={total === 0 ? 'No event was due during the advance.' : left > 0 && others}
     >
-      {total === 0 && <p class="pad hint">No event was due during the advance.</p>}
-      <ul class="rows events">
-        {shown.map(({ at, kind, ref, from, to, error, description }) => (
-          <EventRow
-            key={at + kind + ref}
-            {...{ at, now, icon: error === undefined ? iconOf(kind) : 'error', title: error ?? description }}
-            text={named(ref, batches) ?? ref}
-            hint={to === undefined ? kind : `${from ?? 'new'} to ${to}`}
-          />
-        ))}
-        {groups.map(({ from, to, text }) => (
-          <EventRow
-            key={text}
-            {...{ at: from, to, now, icon: 'schedule', text, hint: `up to ${shortTime(to, now)}` }}
-          />
-        ))}
-      </ul>
-      {left > 0 && (
-        <p class="pad hint">{`${countOf(left, 'further event')} ${left === 1 ? 'is' : 'are'} not listed.`}</p>
-      )}
-    </Card>
+      {shown.map(({ at, kind, ref, from, to, error, description }) => (
+        <EventRow
+          key={at + kind + ref}
+          {...{ at, icon: error === undefined ? iconOf(kind) : 'error', title: error ?? description }}
+          text={named(ref, batches) ?? ref}
+          hint={to === undefined ? kind : `${from ?? 'new'} to ${to}`}
+        />
+      ))}
+      {groups.map(({ from, to, text }) => {
+        const hint = `up to ${shortTime(to, now)}`
+        return <EventRow key={text} {...{ at: from, to, icon: 'schedule', text, hint }} />
+      })}
+    </RowsCard>
+  )
+}
+
+/** Rows of a card at most. */
+const MOST = 8
+
+/** The batches, requests and webhooks as of an instant. Records are not rewound: only what has its instants is known. */
+function AsOf({ at, now }: { at: number; now: number }) {
+  const { data: all = [] } = useBatches()
+  const { data: deliveries = [] } = useDeliveries()
+  const isPast = (instant: string) => Date.parse(instant) <= at
+  const batches = all.flatMap((batch) => batchAt(batch, at, now) ?? [])
+  const requests = logRows.value.entries.filter((row) => isPast(row.at))
+  const attempts = deliveries
+    .flatMap((delivery) => delivery.attempts.map((attempt) => ({ ...attempt, delivery })))
+    .filter((attempt) => isPast(attempt.at))
+    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+  const failed = attempts.filter(({ outcome }) => outcome !== 'delivered')
+  const parts: readonly { title: string; hint: string; rows: readonly Parameters<typeof EventRow>[0][] }[] = [
+    {
+      title: 'Batches',
+      hint: `${batches.filter(isUnfinished).length} unfinished`,
+      rows: batches.map((batch) => ({
+        ...{ at: batch.created_at, icon: 'batches', text: batchTitle(batch) },
+        href: linkTo('batches', [batch.id]),
+        hint: `${isUnfinished(batch) ? 'about ' : ''}${batch.finished} of ${batch.request_counts.total} items`,
+        children: <StateTag state={stateOf(batch)} />,
+      })),
+    },
+    {
+      title: 'Requests',
+      hint: `${requests.length}, ${requests.filter(hasFailed).length} failed`,
+      rows: requests.slice(0, MOST).map((row) => ({
+        ...{ at: row.at, icon: 'requests', text: `${row.method} ${shortPath(row.path)}` },
+        href: linkTo('requests', [row.id]),
+        children: <Status row={row} />,
+      })),
+    },
+    {
+      title: 'Webhooks',
+      hint: `${attempts.length} sent, ${failed.length} failed`,
+      rows: attempts.slice(0, MOST).map(({ at: sent, attempt, outcome, delivery }) => ({
+        ...{ at: sent, icon: 'bell', text: delivery.type },
+        href: linkTo('webhooks', [delivery.id]),
+        hint: `attempt ${attempt} to ${receiverName(delivery.url)}`,
+        children: <StateTag state={outcome === 'delivered' ? 'delivered' : 'failed'} />,
+      })),
+    },
+  ]
+  return (
+    <div class="columns past">
+      {parts.map(({ title, hint, rows }) => (
+        <RowsCard key={title} title={title} hint={`${hint} as of ${shortTime(at, now)}`}>
+          {rows.map((row, index) => (
+            <EventRow key={index} {...row} />
+          ))}
+        </RowsCard>
+      ))}
+      <p class="hint">Looking at the past changes nothing. Records are shown as they are now.</p>
+    </div>
   )
 }

@@ -11,50 +11,48 @@ import {
   isInbox,
   newFailures,
   receiverName,
-  subjectOf,
   useDeliveries,
 } from '../deliveries.ts'
-import { EventRow } from '../events.tsx'
+import { EventRow, named, RowsCard } from '../events.tsx'
 import { TextField } from '../fields.tsx'
-import { countOf, durationText, pretty, shortTime } from '../format.ts'
+import { countOf, durationText, pretty, shortId, shortTime } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox, TimedState } from '../inbox.tsx'
 import { List } from '../list.tsx'
-import { act, isLost, ticking } from '../live.ts'
+import { act, changed, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { StateTag } from '../status.tsx'
-import { Button, Card, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
-
-type Subscription = Output<'GET /webhooks'>['data'][number]
+import { toast } from '../toasts.ts'
+import { Button, Detail, Empty, entriesOf, Segments, Tag, ViewHead } from '../ui.tsx'
 
 const TABS = { deliveries: 'Deliveries', inbox: 'Inbox', subscriptions: 'Subscriptions' }
 
-const isTab = (name: string): name is keyof typeof TABS => Object.hasOwn(TABS, name)
+const NO_ENDPOINT = 'No endpoint is subscribed. Add one, then let a batch finish.'
 
-async function load() {
-  const [subscriptions, inbox] = await Promise.all([ask('GET /webhooks'), ask('GET /webhooks/inbox')])
-  return { subscriptions: subscriptions.data, messages: inbox.data }
-}
+const load = () => Promise.all([ask('GET /webhooks'), ask('GET /webhooks/inbox')])
 
-function DeliveryTag({ delivery, now }: { delivery: DeliveryRow; now: number }) {
+/** The id of the batch that a reference names. */
+const idIn = (ref: string) => ref.slice(ref.indexOf('/') + 1)
+
+function DeliveryTag({ delivery }: { delivery: DeliveryRow }) {
   const state = deliveryState(delivery)
-  const words = state === 'retrying' ? `retry ${shortTime(delivery.retry_at ?? '', now)}` : undefined
-  return <StateTag state={state}>{words}</StateTag>
+  const retry = shortTime(delivery.retry_at ?? 0, ticking.value ?? 0)
+  return <StateTag state={state}>{state === 'retrying' ? `retry ${retry}` : undefined}</StateTag>
 }
 
 export default function Webhooks() {
   const { data, notice } = useLive(load, ['delivery', 'event', 'transition'])
   const { data: oldestFirst } = useDeliveries()
-  const { data: batches } = useBatches()
+  const { data: batches = [] } = useBatches()
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
-  const now = ticking.value ?? 0
   if (data === undefined || oldestFirst === undefined) return notice
-  const { subscriptions, messages } = data
+  const [{ data: subscriptions }, { data: messages }] = data
   const deliveries = oldestFirst.toReversed()
   const failures = newFailures(deliveries)
-  const tab = query.tab !== undefined && isTab(query.tab) ? query.tab : 'deliveries'
+  const isOn = subscriptions.length > 0
+  const [tab] = entriesOf(TABS).find(([name]) => name === query.tab) ?? ['deliveries']
   const add = () => {
     open([], { tab: 'subscriptions' })
     setAdding(true)
@@ -87,7 +85,7 @@ export default function Webhooks() {
           <Subscriptions subscriptions={subscriptions} />
         </section>
       ) : tab === 'inbox' ? (
-        <Inbox messages={messages} id={path[0]} isOn={subscriptions.some(({ url }) => isInbox(url))} />
+        <Inbox messages={messages} isOn={subscriptions.some(({ url }) => isInbox(url))} />
       ) : (
         <div class="split">
           <List
@@ -97,30 +95,22 @@ export default function Webhooks() {
               <Empty
                 icon="bell"
                 title="No deliveries yet"
-                text={
-                  subscriptions.length === 0
-                    ? 'No endpoint is subscribed. Add one, then let a batch finish.'
-                    : 'A delivery appears here when a batch becomes terminal.'
-                }
+                text={isOn ? 'A delivery appears here when a batch becomes terminal.' : NO_ENDPOINT}
               >
-                {subscriptions.length === 0 && (
-                  <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
-                )}
+                {!isOn && <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />}
               </Empty>
             }
             idOf={({ id }) => id}
             selected={path[0]}
             phone={(delivery) => [
               <strong class="mono">{delivery.type}</strong>,
-              `${subjectOf(delivery, batches).name} to ${receiverName(delivery.url)}`,
+              `${named(delivery.ref, batches) ?? shortId(idIn(delivery.ref))} to ${receiverName(delivery.url)}`,
               <TimedState at={delivery.created_at}>
-                <DeliveryTag delivery={delivery} now={now} />
+                <DeliveryTag delivery={delivery} />
               </TimedState>,
             ]}
           >
-            {(delivery) => (
-              <DeliveryDetail delivery={delivery} subject={subjectOf(delivery, batches)} now={now} />
-            )}
+            {(delivery) => <DeliveryDetail delivery={delivery} />}
           </List>
         </div>
       )}
@@ -128,24 +118,23 @@ export default function Webhooks() {
   )
 }
 
-function DeliveryDetail(props: {
-  delivery: DeliveryRow
-  subject: ReturnType<typeof subjectOf>
-  now: number
-}) {
-  const { delivery, subject, now } = props
-  const { id, ref, type, url, status, attempts, retry_at } = delivery
-  const { attempts: _, ...rest } = delivery
+function DeliveryDetail({ delivery }: { delivery: DeliveryRow }) {
+  const { attempts, ...rest } = delivery
+  const { id, ref, type, url, status, retry_at } = rest
+  const { data: batches = [] } = useBatches()
+  const now = ticking.value ?? 0
   const redeliver = () =>
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
+  const copy = () =>
+    void act(
+      () => ask('POST /webhooks/deliveries/{id}/inbox', { params: { id } }),
+      'The inbox has received it.',
+    )
   return (
-    <Detail
-      label={`Delivery ${id}`}
-      title={<code>{type}</code>}
-      head={<DeliveryTag delivery={delivery} now={now} />}
-    >
+    <Detail label={`Delivery ${id}`} title={<code>{type}</code>} head={<DeliveryTag delivery={delivery} />}>
       <p class="dim">
-        About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
+        About the batch{' '}
+        <a href={linkTo('batches', [idIn(ref)])}>{named(ref, batches) ?? shortId(idIn(ref))}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
           ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}
@@ -158,19 +147,7 @@ function DeliveryDetail(props: {
           disabled={isLost.value || status === 'sending'}
           onClick={redeliver}
         />
-        {!isInbox(url) && (
-          <Button
-            text="Send to inbox"
-            icon="inbox"
-            disabled={isLost.value}
-            onClick={() =>
-              void act(
-                () => ask('POST /webhooks/deliveries/{id}/inbox', { params: { id } }),
-                'The inbox has received it.',
-              )
-            }
-          />
-        )}
+        {!isInbox(url) && <Button text="Send to inbox" icon="inbox" disabled={isLost.value} onClick={copy} />}
         {retry_at !== null && (
           <Button
             text="Advance to retry"
@@ -181,28 +158,25 @@ function DeliveryDetail(props: {
         )}
       </p>
       <Chain current={id} about={ref} />
-      <Card title="Attempts" hint={String(attempts.length)}>
-        <ul class="rows events">
-          {attempts.map(({ attempt, at, outcome, status: code, error }) => (
-            <EventRow
-              key={attempt}
-              {...{ at, now, icon: 'bell', text: `Attempt ${attempt}`, hint: error ?? '' }}
-            >
-              <StateTag state={outcome === null ? 'pending' : outcome === 'delivered' ? outcome : 'failed'}>
-                {String(code ?? outcome ?? 'sending')}
-              </StateTag>
-            </EventRow>
-          ))}
-        </ul>
-        {attempts.length === 0 && <p class="pad hint">None yet.</p>}
-      </Card>
+      <RowsCard title="Attempts" hint={String(attempts.length)} note={attempts.length === 0 && 'None yet.'}>
+        {attempts.map(({ attempt, at, outcome, status: code, error }) => (
+          <EventRow key={attempt} {...{ at, icon: 'bell', text: `Attempt ${attempt}`, hint: error ?? '' }}>
+            <StateTag state={outcome === null ? 'pending' : outcome === 'delivered' ? outcome : 'failed'}>
+              {String(code ?? outcome ?? 'sending')}
+            </StateTag>
+          </EventRow>
+        ))}
+      </RowsCard>
       <h3>Delivery</h3>
       <Code label="Delivery" text={pretty(rest)} />
     </Detail>
   )
 }
 
-function Subscriptions({ subscriptions }: { subscriptions: readonly Subscription[] }) {
+const remove = (id: string) =>
+  void act(() => ask('DELETE /webhooks/{id}', { params: { id } }), 'The subscription is removed.')
+
+function Subscriptions({ subscriptions }: { subscriptions: Output<'GET /webhooks'>['data'] }) {
   if (subscriptions.length === 0)
     return (
       <Empty
@@ -223,17 +197,7 @@ function Subscriptions({ subscriptions }: { subscriptions: readonly Subscription
           {id === null ? (
             <span class="hint">from the settings</span>
           ) : (
-            <Button
-              kind="danger"
-              icon="trash"
-              label={`Remove ${url}`}
-              onClick={() =>
-                void act(
-                  () => ask('DELETE /webhooks/{id}', { params: { id } }),
-                  'The subscription is removed.',
-                )
-              }
-            />
+            <Button kind="danger" icon="trash" label={`Remove ${url}`} onClick={() => remove(id)} />
           )}
         </li>
       ))}
@@ -250,7 +214,8 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
     try {
       await ask('POST /webhooks', { body: { url, ...(secret !== '' && { secret }) } })
       onDone()
-      void act(async () => {}, 'The endpoint is subscribed.')
+      toast('ok', 'The endpoint is subscribed.')
+      changed()
     } catch (error) {
       setProblem(wordsOf(error))
     }
