@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { groupBy } from '../core/conduct/observed.ts'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, batchTitle, isUnfinished, useBatches } from './batch-data.ts'
 import { advanceToEnd, JUMPS, jump, playOrPause, RATES, rateLabel, setRate, stepOnce } from './clock-bar.tsx'
@@ -127,13 +128,11 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
     const others = choices.filter((each) => FIRST.includes(each.group) && !last.includes(each))
     return [...last, ...others].slice(0, 10)
   }
-  const counts = new Map<string, number>()
-  return choices.filter(({ group, label, hint }) => {
-    if (!words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))) return false
-    const count = (counts.get(group) ?? 0) + 1
-    counts.set(group, count)
-    return count <= PER_GROUP
+  const found = choices.filter(({ label, hint }) => {
+    const text = `${label} ${hint}`.toLowerCase()
+    return words.every((word) => text.includes(word))
   })
+  return [...groupBy(found, ({ group }) => group).values()].flatMap((each) => each.slice(0, PER_GROUP))
 }
 
 export function CommandDialog() {

@@ -55,7 +55,8 @@ const flush = perFrame(() => {
   for (const listener of listeners) listener(kinds)
 })
 
-function tell(kind: ChangeKind): void {
+/** Tells every view what has changed. Default: anything, as after a write whose event in the stream is still to come. */
+export function changed(kind: ChangeKind = 'reload'): void {
   pending.add(kind)
   flush()
 }
@@ -80,12 +81,7 @@ export const isReloadDue = (): boolean => isWaiting || pending.has('reload')
 function endWait(): void {
   if (!isWaiting) return
   isWaiting = false
-  tell('reload')
-}
-
-/** Reloads every view after a write, without waiting for its event in the stream. */
-export function changed(): void {
-  tell('reload')
+  changed()
 }
 
 /** The instant of the last event of the stream. */
@@ -119,7 +115,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
           missingSandbox.value = undefined
           connection.value = { state: 'open', since: 0, nextTry: 0 }
           isWaiting = false
-          tell('reload')
+          changed()
           continue
         }
         if (type === 'end') continue
@@ -130,8 +126,8 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
           if (shown) clockState.value = { ...shown, next: data.next }
         }
         if ('at' in data) lastEvent.value = data.at
-        if (type === 'request' && data.method !== 'GET') tell('write')
-        tell(type === 'dropped' ? 'reload' : type)
+        if (type === 'request' && data.method !== 'GET') changed('write')
+        changed(type === 'dropped' ? 'reload' : type)
       }
     } catch (error) {
       reason = error

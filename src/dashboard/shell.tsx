@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { groupBy } from '../core/conduct/observed.ts'
 import { needsToken, useToken, wordsOf } from './api.ts'
 import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
@@ -108,15 +109,13 @@ function Navigation() {
           Ctrl K
         </kbd>
       </button>
-      {(['Observe', 'Control', 'Set up'] as const).map((group) => (
+      {[...groupBy(views, (view) => view.group)].map(([group, members]) => (
         <div class="nav-group wide-only" key={group}>
           <h2 class="desk-only">{group}</h2>
           <ul>
-            {views
-              .filter((view) => view.group === group)
-              .map((view) => (
-                <NavItem key={view.name} view={view} />
-              ))}
+            {members.map((view) => (
+              <NavItem key={view.name} view={view} />
+            ))}
           </ul>
         </div>
       ))}
