@@ -58,10 +58,9 @@ export async function callTagged<K extends keyof DashboardCalls & string>(
   route: K,
   ...given: LastParameter<DashboardCalls[K]>
 ) {
-  const send = overHttp(emulatorAddress())
   let etag: string | undefined
   const transport: Transport = async (call) => {
-    const response = await send(call)
+    const response = await overHttp(emulatorAddress())(call)
     etag = response.etag
     return response
   }

@@ -28,13 +28,10 @@ export function jsonIssue(text: string): EditorIssue | undefined {
   const errors: ParseError[] = []
   parseTree(text, errors)
   const [first] = errors
-  if (first === undefined && text.trim() !== '') return undefined
-  return {
-    pointer: '',
-    offset: first?.offset ?? 0,
-    // `ValueExpected` becomes `value expected`.
-    detail: first === undefined ? 'is empty' : humanName(printParseErrorCode(first.error)).toLowerCase(),
-  }
+  if (first === undefined) return undefined
+  // `ValueExpected` becomes `value expected`.
+  const detail = humanName(printParseErrorCode(first.error)).toLowerCase()
+  return { pointer: '', offset: first.offset, detail }
 }
 
 /** The part of a text that an issue is about: its first character, and its length. */

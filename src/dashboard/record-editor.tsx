@@ -194,15 +194,14 @@ export function RecordEditor(props: {
 }
 
 function remove(collection: string, id: string): void {
-  const run = async () => {
-    open([collection])
-    await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })
-  }
   confirm({
     title: `Delete ${id}?`,
     text: 'The record and its future events are deleted.',
     action: 'Delete',
-    run,
+    run: () => {
+      open([collection])
+      return ask('DELETE /state/{collection}/{id}', { params: { collection, id } })
+    },
     done: `${id} is deleted.`,
   })
 }

@@ -177,19 +177,14 @@ function styled<T>(columns: readonly Column<T>[], width: number) {
   return columns.map((column, index) => ({ ...column, style: styles[index] ?? {} }))
 }
 
-interface CellsProps<T> {
-  readonly row: T
-  readonly columns: ReturnType<typeof styled<T>>
-}
-
 /** The cells of a row. A new row at the top moves all others, whose cells stay as they are. */
-class Cells<T> extends Component<CellsProps<T>> {
-  override shouldComponentUpdate(next: CellsProps<T>, state: object) {
+class Cells<T> extends Component<{ row: T; columns: ReturnType<typeof styled<T>> }> {
+  override shouldComponentUpdate(next: Cells<T>['props'], state: object) {
     // A signal that a cell reads changes the state.
     return next.row !== this.props.row || next.columns !== this.props.columns || state !== this.state
   }
 
-  override render({ row, columns }: CellsProps<T>) {
+  override render({ row, columns }: Cells<T>['props']) {
     return columns.map(({ label, align, style, cell }) => (
       <td key={label} class={align} style={style}>
         {cell(row)}

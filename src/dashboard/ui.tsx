@@ -281,8 +281,6 @@ export function Card(props: {
   )
 }
 
-const close = () => open(here.value.path.slice(0, -1))
-
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
@@ -293,7 +291,7 @@ export function Detail(props: {
   /** Default: opens the list. */
   onClose?: () => void
 }) {
-  const { onClose = close } = props
+  const { onClose = () => open(here.value.path.slice(0, -1)) } = props
   useKeys({ Escape: onClose })
   return (
     <aside class="detail" aria-label={props.label}>
