@@ -25,19 +25,17 @@ effect(() => {
   closeDialog()
 })
 
-/** An action that loses data. */
-interface Question {
-  readonly title: string
+/** Runs an action that loses data when the user has confirmed it. The focus is on Cancel. */
+export function confirm(asked: {
+  title: string
   /** Names what is lost. */
-  readonly text: string
+  text: string
   /** The text of the button. */
-  readonly action: string
-  readonly run: () => Promise<unknown>
-  readonly done: string
-}
-
-/** Runs an action of the user when the user has confirmed it. The focus is on Cancel. */
-export function confirm({ title, text, action, run, done }: Question): void {
+  action: string
+  run: () => Promise<unknown>
+  done: string
+}): void {
+  const { title, text, action, run, done } = asked
   const confirmed = () => {
     closeDialog()
     void act(run, done)

@@ -7,10 +7,36 @@ import { Dialog, FactList } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
 
+/** The table of keys, which `?` shows. */
+const TABLE = [
+  ['Ctrl K, ⌘K', 'Search and run'],
+  ['?', 'This table'],
+  ['/', 'Filter'],
+  ['j k, arrows', 'Next, previous row'],
+  ['Enter', 'Open'],
+  ['Esc', 'Close the dialog, panel or message'],
+  ['[ ]', 'Previous, next tab'],
+  ['Space', 'Run or freeze the clock'],
+  ['.', 'Step'],
+  ['+ then m, h, d', 'Advance 1 m, 1 h, 24 h'],
+  ['n', 'Advance to the next event'],
+  ['c', 'Copy as curl'],
+  ['f', 'Make this fail'],
+  ['r', 'Send again'],
+  ['Ctrl S, ⌘S', 'Save the record'],
+  ['s', 'Switch the sandbox'],
+  ['t', 'System, light or dark colours'],
+  ...views.map(({ key, title }) => [`g ${key}`, title]),
+]
+
 /** What each key does in every view, and each two keys one after the other. */
 const KEYS: Readonly<Record<string, () => void>> = {
   '?': () => {
-    dialog.value = <KeyboardHelp />
+    dialog.value = (
+      <Dialog title="Keyboard" kind="wide keys" onClose={closeDialog}>
+        <FactList facts={TABLE.map(([keys, does = '']) => [<kbd>{keys}</kbd>, does])} />
+      </Dialog>
+    )
   },
   ' ': playOrPause,
   '.': stepOnce,
@@ -69,33 +95,4 @@ function actionOf(event: KeyboardEvent): (() => void) | undefined {
     return () => {}
   }
   return viewKeys.get(keys) ?? KEYS[keys]
-}
-
-const TABLE = [
-  ['Ctrl K, ⌘K', 'Search and run'],
-  ['?', 'This table'],
-  ['/', 'Filter'],
-  ['j k, arrows', 'Next, previous row'],
-  ['Enter', 'Open'],
-  ['Esc', 'Close the dialog, panel or message'],
-  ['[ ]', 'Previous, next tab'],
-  ['Space', 'Run or freeze the clock'],
-  ['.', 'Step'],
-  ['+ then m, h, d', 'Advance 1 m, 1 h, 24 h'],
-  ['n', 'Advance to the next event'],
-  ['c', 'Copy as curl'],
-  ['f', 'Make this fail'],
-  ['r', 'Send again'],
-  ['Ctrl S, ⌘S', 'Save the record'],
-  ['s', 'Switch the sandbox'],
-  ['t', 'System, light or dark colours'],
-  ...views.map(({ key, title }) => [`g ${key}`, title]),
-]
-
-function KeyboardHelp() {
-  return (
-    <Dialog title="Keyboard" kind="wide keys" onClose={closeDialog}>
-      <FactList facts={TABLE.map(([keys, does = '']) => [<kbd>{keys}</kbd>, does])} />
-    </Dialog>
-  )
 }

@@ -7,21 +7,19 @@ import { here, open } from './place.ts'
 import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
-interface ButtonProps {
+export function Button(props: {
   /** Undefined for a button that shows an icon alone. */
-  readonly text?: ComponentChildren
-  readonly icon?: IconName
-  readonly kind?: 'primary' | 'ghost' | 'danger'
+  text?: ComponentChildren
+  icon?: IconName
+  kind?: 'primary' | 'ghost' | 'danger'
   /** The name of a button without a text. */
-  readonly label?: string
+  label?: string
   /** The reason why the button cannot be used; undefined if it can. */
-  readonly disabled?: string | boolean | undefined
-  readonly pressed?: boolean
-  readonly onClick?: (event: MouseEvent) => void
-  readonly type?: 'button' | 'submit'
-}
-
-export function Button(props: ButtonProps) {
+  disabled?: string | boolean | undefined
+  pressed?: boolean
+  onClick?: (event: MouseEvent) => void
+  type?: 'button' | 'submit'
+}) {
   const { text, icon, kind, label, disabled, pressed, onClick, type = 'button' } = props
   const isOff = disabled !== undefined && disabled !== false
   return (
