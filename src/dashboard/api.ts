@@ -1,32 +1,21 @@
 import { signal } from '@preact/signals'
-import { type CallControl, callControlOver, type LastParameter, type OwnCalls } from '../client/ask.ts'
+import {
+  type CallControl,
+  type CallsOf,
+  callControlOver,
+  type LastParameter,
+  type OwnCalls,
+} from '../client/ask.ts'
 import { EmulatorError } from '../client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../client/over-http.ts'
 import { apiPath, controlPath, type Transport } from '../client/transport.ts'
-import type { BatchFailure, BatchPlanChange, BatchSummary, BatchView, PlannedResults } from '../index.ts'
+import type { batchControls } from '../service/batch-predictions/controls.ts'
+import type { batchOverviews } from '../service/batch-predictions/overview.ts'
 import { keep, kept } from './browser.ts'
 import { sandboxName } from './place.ts'
 
-interface Called<Output, Body = unknown, Query = unknown, Params = { readonly id: string }> {
-  readonly params: Params
-  readonly query: Query
-  readonly body: Body
-  readonly output: Output
-}
-
-/** Calls of resources that views use, in addition to those of the control interface itself. */
-interface BatchCalls {
-  readonly 'GET /batches': Called<{ readonly data: readonly BatchSummary[] }, unknown, unknown, unknown>
-  readonly 'GET /batches/{id}/results': Called<PlannedResults, unknown, { limit: string; offset: string }>
-  readonly 'GET /batches/{id}': Called<BatchView>
-  readonly 'PATCH /batches/{id}': Called<BatchView, BatchPlanChange>
-  readonly 'POST /batches/{id}/fail': Called<BatchView, BatchFailure | undefined>
-  readonly 'POST /batches/{id}/expire': Called<BatchView>
-  readonly 'POST /batches/{id}/complete': Called<BatchView>
-  readonly 'POST /batches/{id}/cleanup': Called<BatchView>
-}
-
-type DashboardCalls = OwnCalls & BatchCalls
+/** The calls of the control interface itself, and those that batches add to it. */
+type DashboardCalls = OwnCalls & CallsOf<(typeof batchControls | typeof batchOverviews)[number]>
 
 /** The response of a call: `Output<'GET /clock'>`. */
 export type Output<K extends keyof DashboardCalls> = DashboardCalls[K]['output']
@@ -69,10 +58,9 @@ export async function callTagged<K extends keyof DashboardCalls & string>(
   route: K,
   ...given: LastParameter<DashboardCalls[K]>
 ) {
-  const send = overHttp(emulatorAddress())
   let etag: string | undefined
   const transport: Transport = async (call) => {
-    const response = await send(call)
+    const response = await overHttp(emulatorAddress())(call)
     etag = response.etag
     return response
   }

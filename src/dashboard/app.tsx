@@ -1,7 +1,7 @@
 import { type ComponentType, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Confirm, isHelpOpen, searched } from './dialogs.tsx'
-import { KeyboardHelp, startKeyboard } from './keyboard.tsx'
+import { dialog, searched } from './dialogs.tsx'
+import { startKeyboard } from './keyboard.tsx'
 import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
 import { startRequests } from './requests.ts'
@@ -12,8 +12,7 @@ function App() {
   return (
     <>
       <Shell />
-      <Confirm />
-      {isHelpOpen.value && <KeyboardHelp />}
+      {dialog.value}
       {searched.value !== undefined && <LazyCommand />}
     </>
   )

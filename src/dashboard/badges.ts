@@ -9,13 +9,7 @@ import { sandboxName } from './place.ts'
 import { useRules } from './rules.ts'
 
 /** The numbers next to the name of a view: its items, and how many of them are problems. */
-export interface Badge {
-  readonly count: number
-  readonly problems: number
-}
-
-/** Badges by the name of their view. */
-export const badges = signal<Readonly<Record<string, Badge>>>({})
+export const badges = signal<Readonly<Record<string, { count: number; problems: number }>>>({})
 
 // The counts of another sandbox, or of one that was deleted, say nothing about this one.
 effect(() => {

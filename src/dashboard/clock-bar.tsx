@@ -1,27 +1,20 @@
 import { signal } from '@preact/signals'
 import { EmulatorError } from '../client/emulator-error.ts'
 import { parseDuration } from '../core/time/instant.ts'
-import { ask, type Output, wordsOf } from './api.ts'
+import { ask, wordsOf } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { after } from './browser.ts'
 import { dateTime, durationText, numberText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, changed, clockState, isLost, lastEvent, missingSandbox, ticking } from './live.ts'
-import { Menu, MenuForm } from './menu.tsx'
+import { Menu } from './menu.tsx'
 import { toast } from './toasts.ts'
 import { Button, moveByArrows } from './ui.tsx'
 
 type Target = Parameters<typeof ask<'POST /clock/advance'>>[1]['body']
 
-/** The advance in progress. `isLong` after 400 ms: only then it gets a button that stops it. */
-export const advancing = signal<{ readonly label: string; readonly isLong: boolean } | undefined>(undefined)
-
-let stopper: AbortController | undefined
-
-/** Stops the advance in progress. The clock keeps the instant that it has reached. */
-export function stopAdvance(): void {
-  stopper?.abort()
-}
+/** The advance in progress. It can be stopped after 400 ms; the clock then keeps the instant that it has reached. */
+const advancing = signal<{ readonly label: string; readonly stop?: () => void } | undefined>(undefined)
 
 /** Advances to an instant that the page shows as future. A running clock may have passed it by then, which is no error. */
 export function goToInstant(at: string, label: string): void {
@@ -32,11 +25,10 @@ export function goToInstant(at: string, label: string): void {
 async function advanceBy(label: string, target: Record<string, unknown>, passed?: string): Promise<void> {
   if (advancing.value !== undefined || isLost.value) return
   const own = new AbortController()
-  stopper = own
-  advancing.value = { label, isLong: false }
+  advancing.value = { label }
   lastEvent.value = undefined
   const cancel = after(400, () => {
-    if (advancing.value !== undefined) advancing.value = { label, isLong: true }
+    advancing.value = { label, stop: () => own.abort() }
   })
   try {
     const body = { ...target, max_events: 1_000_000 } as Target
@@ -101,70 +93,88 @@ export function advanceToNext(): void {
   if (next) goToInstant(next.at, 'Next event')
 }
 
+/** Why the clock cannot be changed; undefined if it can. */
+function problemOfClock(): string | undefined {
+  if (missingSandbox.value !== undefined) return 'There is no such sandbox.'
+  if (isLost.value || clockState.value === undefined) return 'The emulator is not connected.'
+  return advancing.value && 'Time is being advanced.'
+}
+
 export function ClockBar() {
-  const shown = clockState.value
-  const rate = shown?.rate ?? 0
-  const isMissing = missingSandbox.value !== undefined
-  const isOff = isLost.value || shown === undefined
-  const isBusy = advancing.value !== undefined
-  const off = isMissing
-    ? 'There is no such sandbox.'
-    : isOff
-      ? 'The emulator is not connected.'
-      : isBusy
-        ? 'Time is being advanced.'
-        : undefined
+  const { data: batches = [] } = useBatches()
+  const rate = clockState.value?.rate ?? 0
+  const problem = problemOfClock()
+  const isOff = problem !== undefined
   return (
     <section class="clock-bar" aria-label="Clock">
       <Now />
       <Button
         icon={rate === 0 ? 'play' : 'pause'}
         label={rate === 0 ? 'Run the clock' : 'Freeze the clock'}
-        disabled={off}
+        disabled={problem}
         onClick={playOrPause}
       />
       <Menu
         label="Rate of the clock"
         button={rateLabel(rate)}
-        disabled={off !== undefined}
+        disabled={isOff}
         items={RATES.map((each) => ({
           label: each === 0 ? 'Frozen' : rateLabel(each),
           hint: each === rate ? 'now' : each === 1 ? 'real time' : undefined,
           run: () => void setRate(each),
         }))}
-      >
-        {(close) => (
-          <MenuForm
-            {...{ label: 'Own rate', action: 'Set', pattern: '[0-9]+(\\.[0-9]+)?', placeholder: '30' }}
-            onSubmit={(text) => {
-              void setRate(Number(text))
-              close()
-            }}
-          />
-        )}
-      </Menu>
+        form={{
+          label: 'Own rate',
+          action: 'Set',
+          field: { placeholder: '30', pattern: '[0-9]+(\\.[0-9]+)?' },
+          onSubmit: (text) => void setRate(Number(text)),
+        }}
+      />
       <div class="segments" role="group" aria-label="Advance" onKeyDown={moveByArrows}>
-        <button type="button" aria-disabled={off !== undefined} onClick={stepOnce}>
+        <button type="button" aria-disabled={isOff} onClick={stepOnce}>
           <Icon name="step" size={14} />
           Step
         </button>
         {JUMPS.map(([by, label, width]) => (
-          <button
-            type="button"
-            key={by}
-            class={width}
-            aria-disabled={off !== undefined}
-            onClick={() => jump(by)}
-          >
+          <button type="button" key={by} class={width} aria-disabled={isOff} onClick={() => jump(by)}>
             {label}
           </button>
         ))}
       </div>
-      <Until disabled={off !== undefined} />
+      <span class="until">
+        <Menu
+          label="Advance until a batch is done"
+          button={
+            <>
+              <Icon name="flag" size={14} />
+              Until batch is done
+            </>
+          }
+          disabled={isOff}
+          items={batches.filter(isUnfinished).map((batch) => ({
+            label: batchName(batch),
+            hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,
+            run: () => advanceToEnd(batch),
+          }))}
+          empty="There is no unfinished batch."
+          form={{
+            label: 'Duration or instant',
+            action: 'Go',
+            field: { placeholder: '90s, 2h, 2026-12-01T09:00:00Z' },
+            onSubmit: (text) => void advanceBy(text, targetOf(text)),
+          }}
+        />
+      </span>
       <Advancing />
-      {!isBusy && <Next />}
+      {advancing.value === undefined && <Next />}
     </section>
   )
+}
+
+/** The target of an advance that a user writes: a duration, or an instant in the format of the clock, which is in UTC. */
+function targetOf(text: string) {
+  if (parseDuration(text) !== undefined) return { by: text }
+  return { to: text.includes('T') ? text : `${text.trim().replace(' ', 'T')}Z` }
 }
 
 function Now() {
@@ -184,50 +194,10 @@ function Now() {
   )
 }
 
-function Until({ disabled }: { disabled: boolean }) {
-  const { data = [] } = useBatches()
-  const items = data.filter(isUnfinished).map((batch) => ({
-    label: batchName(batch),
-    hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,
-    run: () => advanceToEnd(batch),
-  }))
-  return (
-    <span class="until">
-      <Menu
-        label="Advance until a batch is done"
-        button={
-          <>
-            <Icon name="flag" size={14} />
-            Until batch is done
-          </>
-        }
-        disabled={disabled}
-        items={items}
-        empty="There is no unfinished batch."
-      >
-        {(close) => (
-          <MenuForm
-            {...{ label: 'Duration or instant', action: 'Go', placeholder: '90s, 2h, 2026-12-01T09:00:00Z' }}
-            onSubmit={(text) => {
-              void advanceBy(text, parseDuration(text) === undefined ? { to: instantOf(text) } : { by: text })
-              close()
-            }}
-          />
-        )}
-      </Menu>
-    </span>
-  )
-}
-
-// Parses an instant in the format of the clock, which is in UTC.
-function instantOf(text: string): string {
-  return text.includes('T') ? text : `${text.trim().replace(' ', 'T')}Z`
-}
-
 function Advancing() {
   const state = advancing.value
   if (state === undefined) return null
-  const at = lastEvent.value?.at
+  const at = lastEvent.value
   return (
     <div class="advancing row push small dim wide-only" role="status">
       <span class="progress" />
@@ -235,7 +205,7 @@ function Advancing() {
         {state.label}
         {at !== undefined && `, now ${timeOfDay(at)}`}
       </span>
-      {state.isLong && <Button text="Stop" onClick={stopAdvance} />}
+      {state.stop && <Button text="Stop" onClick={state.stop} />}
     </div>
   )
 }
@@ -243,13 +213,8 @@ function Advancing() {
 function Next() {
   const next = clockState.value?.next
   const now = ticking.value
-  if (!next || now === undefined) {
-    return (
-      <p class="next row push hint wide-only">
-        {clockState.value === undefined ? '' : 'Nothing is scheduled.'}
-      </p>
-    )
-  }
+  if (!next || now === undefined)
+    return <p class="next row push hint wide-only">{clockState.value && 'Nothing is scheduled.'}</p>
   return (
     <div class="next row push small wide-only">
       <p class="grow" title={next.description}>
@@ -261,10 +226,8 @@ function Next() {
   )
 }
 
-type Future = NonNullable<Output<'GET /clock'>['next']>
-
 /** The first clause of the description of an event. */
-export function eventName({ description, kind }: Pick<Future, 'description' | 'kind'>): string {
+export function eventName({ description, kind }: Record<'description' | 'kind', string>): string {
   const [clause = kind] = description.split(/[,.:;]( |$)/)
   return clause
 }

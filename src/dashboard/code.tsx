@@ -10,10 +10,9 @@ export function coloured(text: string) {
     const [whole, quoted, colon] = match
     if (match.index > end) parts.push(text.slice(end, match.index))
     const name = colon === undefined ? kindOf(whole, quoted) : 'key'
-    const shown = quoted ?? whole
     parts.push(
       <span key={match.index} class={`c-${name}`}>
-        {shown}
+        {quoted ?? whole}
       </span>,
     )
     if (colon !== undefined) parts.push(colon)

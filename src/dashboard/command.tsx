@@ -1,44 +1,42 @@
 import { useMemo, useState } from 'preact/hooks'
+import { groupBy } from '../core/conduct/observed.ts'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, batchTitle, isUnfinished, useBatches } from './batch-data.ts'
 import { advanceToEnd, JUMPS, jump, playOrPause, RATES, rateLabel, setRate, stepOnce } from './clock-bar.tsx'
 import { searched } from './dialogs.tsx'
-import { shortId } from './format.ts'
+import { dateTime, shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { subscribeInbox } from './inbox.tsx'
 import { act, virtualNow } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { goTo, here, linkIn, linkTo } from './place.ts'
+import type { AnyRecord } from './record-editor.tsx'
 import { logRows, saveRecording } from './requests.ts'
 import { exportRecords, resetSandbox, restoreSnapshot } from './sandbox-actions.tsx'
 import { nextTheme } from './theme.ts'
 import { showModal } from './ui.tsx'
 import { views } from './views.ts'
 
-interface Choice {
-  readonly group: string
-  readonly label: string
-  readonly icon: IconName
-  readonly hint: string
-  readonly run: () => void
-}
+type Choice = ReturnType<typeof choice>
 
 const PER_GROUP = 5
 
 /** The labels that were chosen last, shown while the field is empty. */
-const recent: string[] = []
+let recent: readonly string[] = []
 
-const choice = (group: string, label: string, icon: IconName, run: () => void, hint = ''): Choice => ({
-  ...{ group, label, icon, run, hint },
-})
+function choice(group: string, label: string, icon: IconName, run: () => void, hint = '') {
+  return { group, label, icon, run, hint }
+}
 const action = (label: string, icon: IconName, run: () => void, hint?: string) =>
   choice('Actions', label, icon, run, hint)
 const acting = (label: string, icon: IconName, work: () => Promise<unknown>, done: string) =>
   action(label, icon, () => void act(work, done))
-const opens = (group: string, label: string, icon: IconName, to: Parameters<typeof linkTo>, hint?: string) =>
-  choice(group, label, icon, () => goTo(linkTo(...to)), hint)
+type Place = Parameters<typeof linkTo>
+const opens = (group: string, label: string, hint: string, icon: IconName, ...place: Place) =>
+  choice(group, label, icon, () => goTo(linkTo(...place)), hint)
 const inSandbox = (name: string, label = name) =>
   choice('Sandboxes', label, 'sandboxes', () => goTo(linkIn(name, here.value.view)), `sandbox ${name}`)
+const validate = () => ask('POST /scenarios')
 const enforce = (on: boolean) => () => ask('PATCH /settings', { body: { 'limits.enforced': on } })
 
 const ACTIONS: readonly Choice[] = [
@@ -46,31 +44,26 @@ const ACTIONS: readonly Choice[] = [
   action('Run or freeze the clock', 'play', playOrPause, 'Space'),
   ...JUMPS.map(([by, label]) => action(`Advance ${label}`, 'step', () => jump(by))),
   ...RATES.map((rate) => action(`Clock ${rateLabel(rate)}`, 'clock', () => void setRate(rate))),
-  opens('Actions', 'Write a fault rule', 'bolt', ['faults', ['new']]),
+  opens('Actions', 'Write a fault rule', '', 'bolt', 'faults', ['new']),
   acting('Clear all fault rules', 'trash', () => ask('DELETE /faults'), 'All rules are removed.'),
-  opens('Actions', 'Write a record', 'plus', ['data', ['pages', 'new']]),
-  opens('Actions', 'Import records, or compare snapshots', 'data', ['data']),
+  opens('Actions', 'Write a record', '', 'plus', 'data', ['pages', 'new']),
+  opens('Actions', 'Import records, or compare snapshots', '', 'data', 'data'),
   action('Export the records', 'download', exportRecords),
   action('Reset the sandbox', 'again', resetSandbox),
   acting('Save a snapshot', 'plus', saveSnapshot, 'The snapshot is saved.'),
   action('Save the recording', 'download', () => void saveRecording()),
   acting('Empty the request log', 'trash', () => ask('DELETE /requests'), 'The log is empty.'),
-  opens('Actions', 'Add an endpoint for webhooks', 'bell', ['webhooks', [], { tab: 'subscriptions' }]),
+  opens('Actions', 'Add an endpoint for webhooks', '', 'bell', 'webhooks', [], { tab: 'subscriptions' }),
   action('Use the inbox', 'inbox', subscribeInbox),
   acting('Enforce the limits', 'gauge', enforce(true), 'Full windows refuse requests.'),
   acting('Do not enforce the limits', 'gauge', enforce(false), 'Full windows no longer refuse requests.'),
-  acting(
-    'Validate the scenarios',
-    'scenarios',
-    () => ask('POST /scenarios'),
-    'The scripts are loaded again.',
-  ),
+  acting('Validate the scenarios', 'scenarios', validate, 'The scripts are loaded again.'),
   acting('Stop the scenario', 'pause', () => ask('POST /scenarios/stop'), 'The scenario is stopped.'),
   action('Change the colours', 'moon', nextTheme, 't'),
 ]
 
 function saveSnapshot(): Promise<unknown> {
-  const name = `saved-${new Date(virtualNow() ?? 0).toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`
+  const name = `saved-${dateTime(virtualNow() ?? 0).replaceAll(/[ :]/g, '-')}`
   return ask('POST /snapshots', { body: { name } })
 }
 
@@ -84,29 +77,25 @@ async function load(): Promise<readonly Choice[]> {
     ask('GET /sandboxes'),
     ask('GET /assumptions'),
   ])
-  const arm = (preset: string) => () => ask('POST /faults', { body: { preset } })
-  const records = Object.entries(
-    state.collections as Record<string, readonly { id: string; name?: string }[]>,
-  )
+  const arm = (preset: string) => () =>
+    void act(() => ask('POST /faults', { body: { preset } }), `${preset} is armed.`)
   return [
-    ...records.flatMap(([collection, rows]) =>
-      rows.map(({ id, name = '' }) =>
-        opens('Records', id, 'data', ['data', [collection, id]], `${collection} ${name}`),
-      ),
+    ...Object.entries(state.collections as Record<string, readonly AnyRecord[]>).flatMap(
+      ([collection, rows]) =>
+        rows.map(({ id, name = '' }) =>
+          opens('Records', id, `${collection} ${name}`, 'data', 'data', [collection, id]),
+        ),
     ),
-    ...presets.data.map(({ name }) => ({
-      ...acting(`Arm ${name}`, 'bolt', arm(name), `${name} is armed.`),
-      group: 'Presets',
-    })),
+    ...presets.data.map(({ name }) => choice('Presets', `Arm ${name}`, 'bolt', arm(name))),
     ...scenarios.data.map(({ name }) =>
-      opens('Scenarios', name, 'scenarios', ['scenarios', [name]], 'scenario'),
+      opens('Scenarios', name, 'scenario', 'scenarios', 'scenarios', [name]),
     ),
     ...snapshots.data.map(({ name, saved_at }) =>
       choice('Snapshots', `Restore ${name}`, 'again', () => restoreSnapshot(name, saved_at), 'snapshot'),
     ),
     ...sandboxes.data.map(({ name }) => inSandbox(name)),
     ...settings.data.flatMap(({ id, settings: own }) =>
-      own.map(({ key }) => opens('Settings', key, 'settings', ['settings', [], { filter: key }], id)),
+      own.map(({ key }) => opens('Settings', key, id, 'settings', 'settings', [], { filter: key })),
     ),
   ]
 }
@@ -117,20 +106,15 @@ function choicesOf(batches: readonly BatchRow[]): readonly Choice[] {
     ...batches
       .filter(isUnfinished)
       .map((each) => action(`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each))),
-    ...views.map(({ name, title, icon, key }) => opens('Views', title, icon, [name], `g ${key}`)),
-    ...batches.map((batch) =>
-      opens(
-        'Batches',
-        batchTitle(batch),
-        'batches',
-        ['batches', [batch.id]],
-        `${shortId(batch.id)} ${batch.status}`,
-      ),
-    ),
+    ...views.map(({ name, title, icon, key }) => opens('Views', title, `g ${key}`, icon, name)),
+    ...batches.map((batch) => {
+      const { id, status } = batch
+      return opens('Batches', batchTitle(batch), `${shortId(id)} ${status}`, 'batches', 'batches', [id])
+    }),
     ...logRows.value.entries
       .slice(0, 500)
       .map(({ id, method, path, status }) =>
-        opens('Requests', `${method} ${path}`, 'requests', ['requests', [id]], `${status} ${id}`),
+        opens('Requests', `${method} ${path}`, `${status} ${id}`, 'requests', 'requests', [id]),
       ),
   ]
 }
@@ -138,22 +122,17 @@ function choicesOf(batches: readonly BatchRow[]): readonly Choice[] {
 const FIRST = ['Actions', 'Views', 'Batches']
 
 function matching(choices: readonly Choice[], text: string): readonly Choice[] {
-  const words = text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
-  if (words.length === 0) {
+  const words = text.toLowerCase().match(/\S+/g)
+  if (words === null) {
     const last = recent.flatMap((label) => choices.find((choice) => choice.label === label) ?? [])
     const others = choices.filter((each) => FIRST.includes(each.group) && !last.includes(each))
     return [...last, ...others].slice(0, 10)
   }
-  const counts = new Map<string, number>()
-  return choices.filter(({ group, label, hint }) => {
-    const isFit = words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))
-    if (!isFit || (counts.get(group) ?? 0) >= PER_GROUP) return false
-    counts.set(group, (counts.get(group) ?? 0) + 1)
-    return true
+  const found = choices.filter(({ label, hint }) => {
+    const text = `${label} ${hint}`.toLowerCase()
+    return words.every((word) => text.includes(word))
   })
+  return [...groupBy(found, ({ group }) => group).values()].flatMap((each) => each.slice(0, PER_GROUP))
 }
 
 export function CommandDialog() {
@@ -170,10 +149,7 @@ export function CommandDialog() {
   }
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return
-    const at = recent.indexOf(choice.label)
-    if (at >= 0) recent.splice(at, 1)
-    recent.unshift(choice.label)
-    recent.splice(5)
+    recent = [choice.label, ...recent.filter((label) => label !== choice.label)].slice(0, 5)
     close()
     choice.run()
   }

@@ -1,59 +1,49 @@
 import { effect, signal } from '@preact/signals'
+import type { VNode } from 'preact'
 import { act } from './live.ts'
 import { here } from './place.ts'
 import { Button, Dialog } from './ui.tsx'
 
-/** Whether the table of keys is shown. */
-export const isHelpOpen = signal(false)
-
 /** The text with which search and run was opened; undefined while it is closed. */
 export const searched = signal<string | undefined>(undefined)
 
-/** An action that loses data. */
-interface Question {
-  readonly title: string
-  /** Names what is lost. */
-  readonly text: string
-  /** The text of the button. */
-  readonly action: string
-  readonly run: () => Promise<unknown>
-  readonly done: string
+/** Opens search and run. */
+export function search(text = ''): void {
+  searched.value = text
 }
 
-/** The action that the user has to confirm. */
-const question = signal<Question | undefined>(undefined)
+/** The dialog in front of the page. */
+export const dialog = signal<VNode | undefined>(undefined)
 
-/** Runs an action of the user when the user has confirmed it. */
-export function confirm(asked: Question): void {
-  question.value = asked
+export function closeDialog(): void {
+  dialog.value = undefined
 }
 
-// The action belongs to the place where it was chosen.
+// It belongs to the place where it was opened.
 effect(() => {
   void here.value
-  question.value = undefined
+  closeDialog()
 })
 
-/** Asks for confirmation before data is lost. The focus is on Cancel. */
-export function Confirm() {
-  const asked = question.value
-  if (asked === undefined) return null
-  const close = () => {
-    question.value = undefined
-  }
+/** Runs an action that loses data when the user has confirmed it. The focus is on Cancel. */
+export function confirm(asked: {
+  title: string
+  /** Names what is lost. */
+  text: string
+  /** The text of the button. */
+  action: string
+  run: () => Promise<unknown>
+  done: string
+}): void {
+  const { title, text, action, run, done } = asked
   const confirmed = () => {
-    close()
-    void act(asked.run, asked.done)
+    closeDialog()
+    void act(run, done)
   }
-  const actions = (
-    <>
-      <Button text="Cancel" onClick={close} />
-      <Button text={asked.action} kind="danger" onClick={confirmed} />
-    </>
-  )
-  return (
-    <Dialog title={asked.title} kind="" actions={actions} onClose={close}>
-      <p>{asked.text}</p>
+  const button = <Button text={action} kind="danger" onClick={confirmed} />
+  dialog.value = (
+    <Dialog title={title} kind="" action={button} onClose={closeDialog}>
+      <p>{text}</p>
     </Dialog>
   )
 }

@@ -1,8 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { ask, type Output } from './api.ts'
+import { ask } from './api.ts'
 import { ChoiceField } from './fields.tsx'
 import { asJson, countOf, pretty, shortPath, timeOfDay } from './format.ts'
-import { type Loaded, useLive } from './loaded.tsx'
+import { useLive } from './loaded.tsx'
 import { linkTo } from './place.ts'
 import { type LogRow, logRows } from './requests.ts'
 import { Button, Dialog, Note } from './ui.tsx'
@@ -31,10 +32,6 @@ function differences(before: unknown, after: unknown, at = ''): Lines {
   return after === undefined ? removed : [...removed, ['+', line(after)]]
 }
 
-/** The differences of something that is only there before or after has this name. */
-const whatOf = (before: unknown, after: unknown) =>
-  before === undefined ? 'added' : after === undefined ? 'removed' : 'differs'
-
 export function DiffLines({ lines }: { lines: Lines }) {
   return (
     <>
@@ -47,57 +44,52 @@ export function DiffLines({ lines }: { lines: Lines }) {
   )
 }
 
-/** Two versions of the same things, by name. */
-type Versions = readonly [before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>]
-
 /** Maximum number of differences that are shown; more are only counted. */
 const MAX_DIFFERENCES = 200
 
-/** The differences between two things that the user chooses. */
+/** The differences between two versions that the user chooses. */
 function CompareDialog(props: {
   title: string
-  fields: readonly Parameters<typeof ChoiceField>[0][]
-  loaded: Loaded<Versions>
+  /** The fields with which the user chooses. */
+  children: ComponentChildren
+  /** The names of the versions. */
+  names: readonly [before: string, after: string]
+  /** Loads the parts of a version, by name. */
+  load: (name: string) => Promise<Readonly<Record<string, unknown>>>
   /** What differs: `record`. */
   noun: string
-  linkOf: (name: string) => string
+  linkOf: (part: string) => string
   onClose: () => void
 }) {
-  const { title, fields, loaded, noun, linkOf, onClose } = props
-  const [before, after] = loaded.data ?? [{}, {}]
+  const { title, children, names, load, noun, linkOf, onClose } = props
+  const { data, notice } = useLive(
+    () => Promise.all([load(names[0]), load(names[1])]),
+    ['transition', 'write', 'event'],
+    names.join(' '),
+  )
+  const [before, after] = data ?? [{}, {}]
   const found = fieldsOf(before, after)
-    .map((name) => ({
-      name,
-      what: whatOf(before[name], after[name]),
-      lines: differences(before[name], after[name]),
-    }))
+    .map((name) => ({ name, lines: differences(before[name], after[name]) }))
     .filter(({ lines }) => lines.length > 0)
-  const actions = (
-    <>
-      <span class="hint grow">
-        {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
-        {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
-      </span>
-      <Button text="Close" onClick={onClose} />
-    </>
+  const hint = (
+    <span class="hint grow">
+      {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
+      {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
+    </span>
   )
   return (
-    <Dialog title={title} actions={actions} onClose={onClose}>
-      <div class="columns pad">
-        {fields.map((field) => (
-          <ChoiceField key={field.label} {...field} />
-        ))}
-      </div>
-      {loaded.notice}
-      {loaded.data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
+    <Dialog title={title} hint={hint} onClose={onClose}>
+      <div class="columns pad">{children}</div>
+      {notice}
+      {data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
       <section class={found.length === 0 ? '' : 'diff'} tabIndex={0} aria-label="Differences">
-        {found.slice(0, MAX_DIFFERENCES).map(({ name, what, lines }) => (
+        {found.slice(0, MAX_DIFFERENCES).map(({ name, lines }) => (
           <section key={name}>
             <h3>
               <a href={linkOf(name)} onClick={onClose}>
                 {name}
               </a>{' '}
-              {what}
+              {name in before ? (name in after ? 'differs' : 'removed') : 'added'}
             </h3>
             <DiffLines lines={lines} />
           </section>
@@ -111,7 +103,7 @@ function CompareDialog(props: {
 const NOW = ''
 
 /** The records of a snapshot, or of the present state, by `collection/id`. */
-async function recordsOf(name: string): Promise<Versions[0]> {
+async function recordsOf(name: string) {
   const { collections } =
     name === NOW ? await ask('GET /state') : await ask('GET /snapshots/{name}', { params: { name } })
   return Object.fromEntries(
@@ -125,19 +117,19 @@ async function recordsOf(name: string): Promise<Versions[0]> {
 export function SnapshotCompare({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const [from, setFrom] = useState(names.at(-1) ?? NOW)
   const [to, setTo] = useState(NOW)
-  const loaded = useLive(
-    async (): Promise<Versions> => [await recordsOf(from), await recordsOf(to)],
-    ['transition', 'write', 'event'],
-    `${from} ${to}`,
-  )
   const choices = [...names.map((name) => [name, name] as const), [NOW, 'the current state'] as const]
-  const fields = [
-    { label: 'Before', value: from, choices, onChoose: setFrom },
-    { label: 'After', value: to, choices, onChoose: setTo },
-  ]
-  const linkOf = (ref: string) => linkTo('data', ref.split('/'))
   return (
-    <CompareDialog {...{ title: 'Compare snapshots', fields, loaded, noun: 'record', linkOf, onClose }} />
+    <CompareDialog
+      title="Compare snapshots"
+      names={[from, to]}
+      load={recordsOf}
+      noun="record"
+      linkOf={(ref) => linkTo('data', ref.split('/'))}
+      onClose={onClose}
+    >
+      <ChoiceField label="Before" value={from} choices={choices} onChoose={setFrom} />
+      <ChoiceField label="After" value={to} choices={choices} onChoose={setTo} />
+    </CompareDialog>
   )
 }
 
@@ -152,10 +144,8 @@ export function comparable(id: string): readonly LogRow[] {
 const NOT_KEPT = 'none, or not kept'
 
 /** What is compared of a request and its response. */
-async function exchangeOf(request_id: string): Promise<Versions[0]> {
-  const trace: Output<'GET /explain/{request_id}'> = await ask('GET /explain/{request_id}', {
-    params: { request_id },
-  })
+async function exchangeOf(request_id: string) {
+  const trace = await ask('GET /explain/{request_id}', { params: { request_id } })
   const { method, path, query, headers, body, body_kept } = trace.request
   const request = { method, path, query, headers, body: body_kept ? body : NOT_KEPT }
   if (trace.response === null) return { request, response: { status: 'no response' } }
@@ -175,18 +165,22 @@ export function RequestCompare(props: {
   onClose: () => void
 }) {
   const { id, other, onChoose, onClose } = props
-  const loaded = useLive(
-    async (): Promise<Versions> => [await exchangeOf(id), await exchangeOf(other)],
-    [],
-    `${id} ${other}`,
-  )
   const choices = comparable(id).map((row) => {
     const { at, method, path, status } = row
     return [row.id, `${row.id} · ${timeOfDay(at)} · ${method} ${shortPath(path)} ${status}`] as const
   })
-  const fields = [{ label: 'With (+)', value: other, choices, onChoose }]
-  const linkOf = () => linkTo('requests', [other])
-  return <CompareDialog {...{ title: `Compare ${id} (−)`, fields, loaded, noun: 'part', linkOf, onClose }} />
+  return (
+    <CompareDialog
+      title={`Compare ${id} (−)`}
+      names={[id, other]}
+      load={exchangeOf}
+      noun="part"
+      linkOf={() => linkTo('requests', [other])}
+      onClose={onClose}
+    >
+      <ChoiceField label="With (+)" value={other} choices={choices} onChoose={onChoose} />
+    </CompareDialog>
+  )
 }
 
 /** Shows the changes of another client in a record that is edited here, and asks which version to keep. */

@@ -2,21 +2,30 @@ import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
+/** What connects a control with the label and the error of its field. */
+export interface FieldAttributes {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': boolean | undefined
+}
+
 /** A field with its label above and its error below. */
 export function Field(props: {
   label: string
   error?: string | undefined
-  children: (id: string, describedBy: string | undefined) => ComponentChildren
+  children: (attributes: FieldAttributes) => ComponentChildren
 }) {
+  const { label, error, children } = props
   const id = useId()
+  const errorId = error === undefined ? undefined : `${id}-error`
   return (
     <div class="field stack">
-      <label for={id}>{props.label}</label>
-      {props.children(id, props.error === undefined ? undefined : `${id}-error`)}
-      {props.error !== undefined && (
-        <p class="field-error" id={`${id}-error`}>
+      <label for={id}>{label}</label>
+      {children({ id, 'aria-describedby': errorId, 'aria-invalid': error !== undefined || undefined })}
+      {error !== undefined && (
+        <p class="field-error" id={errorId}>
           <Icon name="error" size={12} />
-          {props.error}
+          {error}
         </p>
       )}
     </div>
@@ -29,20 +38,17 @@ export function TextField(props: {
   error?: string | undefined
   value: string
   onInput: (text: string) => void
-  type?: 'password' | 'number'
-  min?: number
+  type?: 'password'
   required?: boolean
   placeholder?: string
 }) {
   const { label, error, onInput, ...input } = props
   return (
     <Field label={label} error={error}>
-      {(id, describedBy) => (
+      {(attributes) => (
         <input
           {...input}
-          id={id}
-          aria-describedby={describedBy}
-          aria-invalid={error !== undefined || undefined}
+          {...attributes}
           autocomplete="off"
           onInput={(event) => onInput(event.currentTarget.value)}
         />
@@ -79,5 +85,5 @@ export const valuesOf = (choices: Iterable<unknown>, value: unknown, onChoose: (
 
 /** A field with a list of choices. */
 export function ChoiceField({ label, ...select }: SelectProps & { label: string }) {
-  return <Field label={label}>{(id) => <Select {...select} id={id} />}</Field>
+  return <Field label={label}>{(attributes) => <Select {...select} {...attributes} />}</Field>
 }

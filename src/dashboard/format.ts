@@ -1,5 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/instant.ts'
 
+export { parsedJson as asJson } from '../core/json.ts'
+
 /** An instant in UTC: `2026-11-23 09:41:12`. */
 export function dateTime(instant: string | number): string {
   return new Date(instant).toISOString().slice(0, 19).replace('T', ' ')
@@ -74,15 +76,6 @@ export function countOf(count: number, noun: string, nouns = `${noun}s`): string
 /** A value as JSON, indented by two spaces. */
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? ''
-}
-
-/** The value of a JSON text; undefined for text that is not JSON, or is cut. */
-export function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Bytes in words: `511 bytes`, `2.4 kB`. */

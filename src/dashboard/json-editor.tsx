@@ -1,6 +1,7 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { EmulatorError } from '../client/emulator-error.ts'
+import { keysOf } from '../core/json.ts'
 import { after } from './browser.ts'
 import { coloured } from './code.tsx'
 import { humanName } from './format.ts'
@@ -9,10 +10,11 @@ import { changed } from './live.ts'
 import { toast } from './toasts.ts'
 import { Button, Dialog } from './ui.tsx'
 
-/** A problem of a JSON text: its place (JSON Pointer), and a description. */
+/** A problem of a JSON text: its place (JSON Pointer, or an offset in the text), and a description. */
 export interface EditorIssue {
   readonly pointer: string
   readonly detail: string
+  readonly offset?: number
 }
 
 /** The problems for which the emulator has refused a document. Throws every other error. */
@@ -21,44 +23,27 @@ export function issuesOf(error: unknown): readonly EditorIssue[] {
   return error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
 }
 
-interface Found extends EditorIssue {
-  readonly offset: number
-  readonly length: number
-  readonly line: number
-}
-
 /** The first syntax error of a JSON text; undefined when it can be parsed. */
 export function jsonIssue(text: string): EditorIssue | undefined {
   const errors: ParseError[] = []
   parseTree(text, errors)
   const [first] = errors
-  if (first === undefined && text.trim() !== '') return undefined
-  return {
-    pointer: `@${first?.offset ?? 0}`,
-    // `ValueExpected` becomes `value expected`.
-    detail: first === undefined ? 'is empty' : humanName(printParseErrorCode(first.error)).toLowerCase(),
-  }
+  if (first === undefined) return undefined
+  // `ValueExpected` becomes `value expected`.
+  const detail = humanName(printParseErrorCode(first.error)).toLowerCase()
+  return { pointer: '', offset: first.offset, detail }
 }
 
-function locate(text: string, issue: EditorIssue): Found {
-  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
-  if (issue.pointer.startsWith('@')) {
-    const offset = Number(issue.pointer.slice(1))
-    return { ...issue, pointer: '', offset, length: 1, line: lineAt(offset) }
-  }
+/** The part of a text that an issue is about: its first character, and its length. */
+function placeOf(text: string, { pointer, offset }: EditorIssue) {
+  if (offset !== undefined) return { offset, length: 1 }
+  const path = keysOf(pointer).map((key) => (/^\d+$/.test(key) ? Number(key) : key))
   const root = parseTree(text)
-  const parts = issue.pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   let node: Node | undefined
   // The problem of a missing value is shown at the object or array that should contain it.
-  for (let count = parts.length; node === undefined && count >= 0; count -= 1) {
-    const path = parts.slice(0, count).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
-    node = root && findNodeAtLocation(root, path)
-  }
-  const offset = node?.offset ?? 0
-  return { ...issue, offset, length: node?.length ?? 0, line: lineAt(offset) }
+  for (let count = path.length; root && node === undefined && count >= 0; count -= 1)
+    node = findNodeAtLocation(root, path.slice(0, count))
+  return { offset: node?.offset ?? 0, length: node?.length ?? 0 }
 }
 
 /** A field for JSON with colours, line numbers, and problems by line. */
@@ -70,10 +55,13 @@ export function JsonEditor(props: {
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const { value } = props
-  const issues = props.issues.map((issue) => locate(value, issue))
+  const issues = props.issues.map((issue) => {
+    const place = placeOf(value, issue)
+    return { ...issue, ...place, line: value.slice(0, place.offset).split('\n').length }
+  })
   const lines = value.split('\n')
   const wrong = new Set(issues.map(({ line }) => line))
-  const show = ({ offset, length }: Found) => {
+  const show = ({ offset, length }: ReturnType<typeof placeOf>) => {
     field.current?.focus()
     field.current?.setSelectionRange(offset, offset + length)
   }
@@ -124,20 +112,13 @@ export function JsonEditor(props: {
  * The problems of a text according to the emulator, 150 ms after the last change of the text; undefined until then.
  * @param check rejects for an invalid text; undefined while there is nothing to check
  */
-export function useVerdict(
-  text: string | undefined,
-  check: (() => Promise<unknown>) | undefined,
-): readonly EditorIssue[] | undefined {
+export function useVerdict(text: string | undefined, check: (() => Promise<unknown>) | undefined) {
   const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
   useEffect(() => {
     setVerdict(undefined)
     if (check === undefined) return
     let isCurrent = true
-    const ask = () =>
-      check().then(
-        () => [],
-        (error) => issuesOf(error),
-      )
+    const ask = () => check().then(() => [], issuesOf)
     const cancel = after(150, () => void ask().then((found) => isCurrent && setVerdict(found)))
     return () => {
       isCurrent = false
@@ -147,23 +128,21 @@ export function useVerdict(
   return verdict
 }
 
-interface JsonDialogProps {
-  readonly title: string
-  /** Explains the document and the effect of sending it. */
-  readonly text: string
-  /** The initial document. */
-  readonly value: string
-  readonly action: string
-  /** The place of the document in the sent body, as a JSON Pointer. Default: it is the body. */
-  readonly at?: string
-  /** The text of the toast after success. */
-  readonly done: string
-  readonly onSubmit: (value: unknown) => Promise<unknown>
-  readonly onClose: () => void
-}
-
 /** Edits a document before it is sent. If the emulator refuses it, the problems are shown at their lines and nothing changes. */
-export function JsonDialog(props: JsonDialogProps) {
+export function JsonDialog(props: {
+  title: string
+  /** Explains the document and the effect of sending it. */
+  text: string
+  /** The initial document. */
+  value: string
+  action: string
+  /** The place of the document in the sent body, as a JSON Pointer. Default: it is the body. */
+  at?: string
+  /** The text of the toast after success. */
+  done: string
+  onSubmit: (value: unknown) => Promise<unknown>
+  onClose: () => void
+}) {
   const { at = '' } = props
   const [value, setValue] = useState(props.value)
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
@@ -179,19 +158,16 @@ export function JsonDialog(props: JsonDialogProps) {
       setIssues(found.map((issue) => ({ ...issue, pointer: issue.pointer.replace(at, '') })))
     }
   }
-  const actions = (
-    <>
-      <Button text="Cancel" onClick={props.onClose} />
-      <Button
-        text={props.action}
-        kind="primary"
-        disabled={syntax && 'The text is not valid JSON.'}
-        onClick={() => void submit()}
-      />
-    </>
+  const action = (
+    <Button
+      text={props.action}
+      kind="primary"
+      disabled={syntax && 'The text is not valid JSON.'}
+      onClick={() => void submit()}
+    />
   )
   return (
-    <Dialog title={props.title} actions={actions} onClose={props.onClose}>
+    <Dialog title={props.title} action={action} onClose={props.onClose}>
       <p>{props.text}</p>
       <JsonEditor
         label={`${props.title} as JSON`}

@@ -4,7 +4,7 @@ import { keep, kept } from './browser.ts'
 import { open } from './place.ts'
 import { filtered, NoMatch } from './query-filter.tsx'
 import { Table, type TableProps, useSize } from './table.tsx'
-import { Missing } from './ui.tsx'
+import { Detail, Problem } from './ui.tsx'
 
 interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly items: readonly T[]
@@ -92,10 +92,15 @@ export function Opened<T>(props: {
 }) {
   const { name, width, id, item, children } = props
   if (id === undefined) return null
-  const missing = `There is no ${name} ${id} here. It may have been deleted.`
   return (
     <Panel name={name} width={width}>
-      {item === undefined ? <Missing text={missing} /> : children(item)}
+      {item === undefined ? (
+        <Detail label="Not found" title="Not found">
+          <Problem text={`There is no ${name} ${id} here. It may have been deleted.`} />
+        </Detail>
+      ) : (
+        children(item)
+      )}
     </Panel>
   )
 }

@@ -15,22 +15,20 @@ export type ChangeKind = EventType | 'write' | 'reload'
 
 /** The connection to the emulator: `lost` after two seconds without a stream. */
 export const connection = signal<{
-  readonly state: 'opening' | 'open' | 'closed' | 'lost'
-  /** Page time at which the last event arrived. */
+  readonly state: 'open' | 'closed' | 'lost'
+  /** Page time at which the stream ended, or could not be opened. */
   readonly since: number
   /** Page time of the next try. */
   readonly nextTry: number
-}>({ state: 'opening', since: 0, nextTry: 0 })
+}>({ state: 'open', since: 0, nextTry: 0 })
 
 /** The sandbox of the page, if the emulator has none with this name. */
 export const missingSandbox = signal<string | undefined>(undefined)
 
 export const isLost = computed(() => connection.value.state === 'lost' && missingSandbox.value === undefined)
 
-type Clock = Output<'GET /clock'>
-
 /** The last reported clock, with the page time of the report. */
-export const clockState = signal<(Clock & { readonly seen: number }) | undefined>(undefined)
+export const clockState = signal<(Output<'GET /clock'> & { readonly seen: number }) | undefined>(undefined)
 
 /** The current virtual instant, computed from the last report, in milliseconds; undefined before the first response. */
 export function virtualNow(): number | undefined {
@@ -57,7 +55,8 @@ const flush = perFrame(() => {
   for (const listener of listeners) listener(kinds)
 })
 
-function tell(kind: ChangeKind): void {
+/** Tells every view what has changed. Default: anything, as after a write whose event in the stream is still to come. */
+export function changed(kind: ChangeKind = 'reload'): void {
   pending.add(kind)
   flush()
 }
@@ -82,25 +81,19 @@ export const isReloadDue = (): boolean => isWaiting || pending.has('reload')
 function endWait(): void {
   if (!isWaiting) return
   isWaiting = false
-  tell('reload')
+  changed()
 }
 
-/** Reloads every view after a write, without waiting for its event in the stream. */
-export function changed(): void {
-  tell('reload')
-}
-
-/** The type and the instant of the last event of the stream. */
-export const lastEvent = signal<{ readonly type: string; readonly at: string } | undefined>(undefined)
-
-let retry = (): void => {}
+/** The instant of the last event of the stream. */
+export const lastEvent = signal<string | undefined>(undefined)
 
 /** Tries to connect at once. */
-export function retryNow(): void {
-  retry()
-}
+export let retryNow: () => void = () => {}
 
-const PAUSES = [1, 2, 4, 8, 15]
+const RESTARTED = 'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.'
+
+/** Seconds between the first tries to connect. */
+const PAUSES = [1, 2, 4, 8]
 
 /** Follows the events of one sandbox until the signal is aborted, and connects again when the stream ends. */
 async function follow(name: string, signal: AbortSignal): Promise<void> {
@@ -111,31 +104,30 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const { type, data } of followEvents(emulatorAddress(), name, { signal })) {
         if (type === 'hello') {
-          if (startedAt !== '' && data.started_at !== startedAt)
-            toast(
-              'info',
-              'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.',
-            )
-          else if (failures > 0 && hasOpened && isLost.value) {
-            const seconds = Math.round((pageTime() - lostAt) / 1_000)
+          if (startedAt !== '' && data.started_at !== startedAt) toast('info', RESTARTED)
+          else if (hasOpened && isLost.value) {
+            const seconds = Math.round((pageTime() - connection.value.since) / 1_000)
             toast('ok', `Connected again after ${seconds} s. Everything was loaded again.`)
           }
           startedAt = data.started_at
           failures = 0
           hasOpened = true
           missingSandbox.value = undefined
-          connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
+          connection.value = { state: 'open', since: 0, nextTry: 0 }
           isWaiting = false
-          tell('reload')
+          changed()
           continue
         }
         if (type === 'end') continue
-        if (type === 'clock')
-          clockState.value = { ...NO_CLOCK, ...clockState.value, ...data, seen: pageTime() }
-        if (type === 'schedule') seeNext(data.next)
-        if ('at' in data) lastEvent.value = { type, at: data.at }
-        if (type === 'request' && data.method !== 'GET') tell('write')
-        tell(type === 'dropped' ? 'reload' : type)
+        const shown = clockState.value
+        if (type === 'clock' && shown) clockState.value = { ...shown, ...data, seen: pageTime() }
+        if (type === 'schedule') {
+          nexts += 1
+          if (shown) clockState.value = { ...shown, next: data.next }
+        }
+        if ('at' in data) lastEvent.value = data.at
+        if (type === 'request' && data.method !== 'GET') changed('write')
+        changed(type === 'dropped' ? 'reload' : type)
       }
     } catch (error) {
       reason = error
@@ -144,28 +136,22 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     missingSandbox.value = reason instanceof EmulatorError && reason.status === 404 ? name : undefined
     if (missingSandbox.value !== undefined) clockState.value = undefined
     if (reason !== undefined && /control token/.test(wordsOf(reason))) needsToken.value = true
-    const pause = PAUSES[Math.min(failures, PAUSES.length - 1)] as number
+    const pause = (PAUSES[failures] ?? 15) * 1_000
     failures += 1
-    lose(pause * 1_000)
+    lose(pause)
     endWait()
     await new Promise<void>((resolve) => {
-      const cancel = after(pause * 1_000, resolve)
-      retry = () => {
-        cancel()
-        resolve()
-      }
+      retryNow = resolve
+      after(pause, resolve)
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
   }
 }
 
-let lostAt = 0
-
 function lose(pause: number): void {
-  const { state, since } = connection.value
-  if (state === 'open' || state === 'opening') lostAt = pageTime()
-  const isLong = state === 'lost' || pageTime() - lostAt > 1_500
-  connection.value = { state: isLong ? 'lost' : 'closed', since, nextTry: pageTime() + pause }
+  const now = pageTime()
+  const since = connection.value.state === 'open' ? now : connection.value.since
+  connection.value = { state: now - since > 1_500 ? 'lost' : 'closed', since, nextTry: now + pause }
   after(2_000, () => {
     if (connection.value.state === 'closed') connection.value = { ...connection.value, state: 'lost' }
   })
@@ -174,15 +160,8 @@ function lose(pause: number): void {
 /** When the emulator process of the last stream was started. */
 export let startedAt = ''
 
-const NO_CLOCK = { lag_ms: 0, next: null, held: 0, frozen: null }
-
 /** The number of reported next events. One that arrives while the clock is read is newer than what is read. */
 let nexts = 0
-
-function seeNext(next: Clock['next']): void {
-  nexts += 1
-  if (clockState.value !== undefined) clockState.value = { ...clockState.value, next }
-}
 
 async function readClock(): Promise<void> {
   const [name, before] = [sandboxName.peek(), nexts]

@@ -1,5 +1,4 @@
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import type { VNode } from 'preact'
+import { signal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { wordsOf } from './api.ts'
 import { coalesced } from './browser.ts'
@@ -7,34 +6,24 @@ import { type ChangeKind, isReloadDue, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 import { Problem, Skeleton } from './ui.tsx'
 
-/** The loaded data of a view. The last good data stays while it is loaded again, and when that fails. */
-export interface Loaded<T> {
-  readonly data: T | undefined
-  readonly reload: () => void
-  /** Placeholder rows before the first data, and the error when the last call has failed; otherwise null. */
-  readonly notice: VNode | null
-}
-
-interface Source<T> {
-  readonly state: ReadonlySignal<{ readonly data: T | undefined; readonly error: string | undefined }>
-  readonly reload: () => void
-  /** Loads now, and after each event of its kinds until it is released. @returns a function that releases it */
-  readonly hold: () => () => void
-}
-
-function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Source<T> {
-  const state: Signal<Source<T>['state']['value']> = signal({ data: undefined, error: undefined })
+function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]) {
+  const state = signal<{ readonly data?: T; readonly error?: string }>({})
   const inTurn = coalesced()
   const reload = () =>
     inTurn(async () => {
       try {
-        state.value = { data: await load(), error: undefined }
+        state.value = { data: await load() }
       } catch (error) {
         state.value = { ...state.peek(), error: wordsOf(error) }
       }
     })
+  /** Shows data that is known before it is loaded again. */
+  const replace = (data: T) => {
+    state.value = { data }
+  }
   let holders = 0
   let stop = (): void => {}
+  /** Loads now, and after each event of its kinds until it is released. @returns a function that releases it */
   const hold = () => {
     holders += 1
     if (holders === 1) {
@@ -48,15 +37,18 @@ function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Sour
       if (holders === 0) stop()
     }
   }
-  return { state, reload, hold }
+  return { state, reload, replace, hold }
 }
 
-function useSource<T>(source: Source<T>): Loaded<T> {
+/** The loaded data of a view. The last good data stays while it is loaded again, and when that fails. */
+function useSource<T>(source: ReturnType<typeof sourceOf<T>>) {
   useEffect(() => source.hold(), [source])
   const { data, error } = source.state.value
-  const { reload } = source
+  const { reload, replace } = source
   const failed = error === undefined ? null : <Problem text={error} onRetry={reload} />
-  return { data, reload, notice: failed ?? (data === undefined ? <Skeleton /> : null) }
+  /** Placeholder rows before the first data, and the error when the last call has failed; otherwise null. */
+  const notice = failed ?? (data === undefined ? <Skeleton /> : null)
+  return { data, reload, replace, notice }
 }
 
 /**
@@ -64,7 +56,7 @@ function useSource<T>(source: Source<T>): Loaded<T> {
  * second.
  * @param about a text for everything else that the call depends on; the data is loaded again when it changes
  */
-export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = ''): Loaded<T> {
+export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = '') {
   const latest = useRef(load)
   latest.current = load
   const name = sandboxName.value
@@ -72,7 +64,7 @@ export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[],
 }
 
 /** Like {@link useLive}, for data that several parts of the page show: it is loaded once for all of them. @returns a hook */
-export function sharedLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): () => Loaded<T> {
+export function sharedLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]) {
   let name = ''
   let source = sourceOf(load, kinds)
   return () => {

@@ -17,12 +17,18 @@ export function Menu(props: {
   /** Absent: an icon of three dots. */
   button?: ComponentChildren
   items: readonly MenuItem[]
-  /** Shown above the items. */
-  children?: (close: () => void) => ComponentChildren
+  /** A form of one field, shown above the items. */
+  form?: {
+    label: string
+    /** The text of the button. */
+    action: string
+    field: { placeholder: string; pattern?: string; maxLength?: number }
+    onSubmit: (text: string) => void
+  }
   disabled?: boolean
   empty?: string
 }) {
-  const { label, button, items, children, disabled = false, empty } = props
+  const { label, button, items, form, disabled = false, empty } = props
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
@@ -49,7 +55,22 @@ export function Menu(props: {
         onToggle={(event) => setOpen(event.newState === 'open')}
         onKeyDown={moveUpAndDown}
       >
-        {isOpen && children?.(close)}
+        {isOpen && form && (
+          <form
+            class="menu-form row"
+            onSubmit={(event) => {
+              event.preventDefault()
+              close()
+              form.onSubmit(String(new FormData(event.currentTarget).get('text')))
+            }}
+          >
+            <label class="grow stack">
+              {form.label}
+              <input {...form.field} name="text" required autocomplete="off" />
+            </label>
+            <Button text={form.action} type="submit" />
+          </form>
+        )}
         <ul aria-label={label}>
           {(isOpen ? items : []).map(({ label, hint, icon, danger, run }, index) => (
             <li key={index}>
@@ -73,41 +94,3 @@ export function Menu(props: {
     </span>
   )
 }
-
-interface MenuFormProps {
-  readonly label: string
-  /** The text of the button. */
-  readonly action: string
-  readonly pattern?: string
-  readonly maxLength?: number
-  readonly placeholder?: string
-  readonly onInput?: (text: string) => void
-  readonly onSubmit: (text: string) => void
-}
-
-/** A form of one field above the items of a menu. */
-export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFormProps) {
-  const [text, setText] = useState('')
-  const change = (next: string) => {
-    setText(next)
-    onInput?.(next)
-  }
-  return (
-    <form
-      class="menu-form row"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSubmit(text)
-      }}
-    >
-      <label class="grow stack">
-        {label}
-        <input {...field} required value={text} onInput={(event) => change(event.currentTarget.value)} />
-      </label>
-      <Button text={action} type="submit" />
-    </form>
-  )
-}
-
-/** The rules for the name of a sandbox or a snapshot. */
-export const NAME_FIELD = { pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 } as const

@@ -1,18 +1,10 @@
 import { computed, signal } from '@preact/signals'
 
-/** The place of the user in the dashboard: everything that a link needs to show the same screen again. */
-export interface Here {
-  readonly sandbox: string
-  readonly view: string
-  /** The opened item, as the parts of its path. */
-  readonly path: readonly string[]
-  readonly query: Readonly<Record<string, string>>
-}
-
 /** The sandbox of a page that was opened below `/@name`, for an address without one in its hash. */
 const ofPath = /\/@([^/]+)\/__emulator\/ui\//.exec(location.pathname)?.[1]
 
-export const here = signal<Here>(read(location.hash))
+/** The place of the user in the dashboard: everything that a link needs to show the same screen again. */
+export const here = signal(read(location.hash))
 
 /** The sandbox whose data the page shows. */
 export const sandboxName = computed(() => here.value.sandbox)
@@ -21,12 +13,13 @@ addEventListener('hashchange', () => {
   here.value = read(location.hash)
 })
 
-function read(hash: string): Here {
+function read(hash: string) {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [sandbox = '', view = '', ...rest] = path.split('/').map(decoded)
   return {
     sandbox: sandbox || ofPath || 'default',
     view,
+    /** The opened item, as the parts of its path. */
     path: rest.filter((part) => part !== ''),
     query: Object.fromEntries(new URLSearchParams(query)),
   }
@@ -53,9 +46,8 @@ export function linkIn(
 }
 
 /** The address of a view in the present sandbox. */
-export const linkTo = (...to: Tail<Parameters<typeof linkIn>>): string => linkIn(here.value.sandbox, ...to)
-
-type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never
+export const linkTo = (view: string, path?: readonly string[], query?: Readonly<Record<string, string>>) =>
+  linkIn(here.value.sandbox, view, path, query)
 
 /** Opens a link; `Back` returns. */
 export function goTo(link: string): void {

@@ -1,18 +1,18 @@
-import type { JSX } from 'preact'
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../client/emulator-error.ts'
+import { isObject } from '../core/json.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
 import { confirm } from './dialogs.tsx'
 import { RecordConflict } from './differences.tsx'
-import { Field, Select, valuesOf } from './fields.tsx'
-import { dateTime, pretty, shortId, sizeOf } from './format.ts'
+import { Field, type FieldAttributes, Select, valuesOf } from './fields.tsx'
+import { asJson, dateTime, pretty, shortId, sizeOf } from './format.ts'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { changed, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { here, linkIn, linkTo, open } from './place.ts'
-import { type FieldSchema, fieldsOf, initialValue, MAX_EDITED, recordSchema } from './record-schema.ts'
+import { type FieldSchema, fieldsOf, initialValue, type JsonSchema } from './record-schema.ts'
 import { referencesIn } from './references.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
@@ -34,23 +34,27 @@ interface Version {
 /** Unsaved texts by record, with the version that was edited. They stay when another view is opened. */
 const drafts = new Map<string, { readonly text: string; readonly base: Version }>()
 
-type Tab = 'form' | 'json' | 'history'
+const TABS = { form: 'Form', json: 'JSON', history: 'History' }
 
-interface EditorProps {
-  readonly collection: string
+/** Maximum characters of a document in the editor. A longer one can only be read, or sent unchanged. */
+const MAX_EDITED = 256_000
+
+const NOT_LOADED: Version = { text: '', etag: undefined }
+
+export function RecordEditor(props: {
+  collection: string
   /** Undefined for a new record. */
-  readonly record: AnyRecord | undefined
+  record: AnyRecord | undefined
   /** Another record, whose fields a new one gets. */
-  readonly template: AnyRecord | undefined
+  template: AnyRecord | undefined
   /** The names of all collections, for links to other records. */
-  readonly collections: readonly string[]
-}
-
-export function RecordEditor(props: EditorProps) {
+  collections: readonly string[]
+}) {
   const { collection, record } = props
-  const { data, notice } = useLive(
+  const key = `${collection}/${record?.id ?? 'new'}`
+  const loaded = useLive<Version>(
     async () => {
-      if (record === undefined) return { text: pretty(blank(props.template)), etag: undefined }
+      if (record === undefined) return { text: pretty({ ...props.template, id: 'new-1' }), etag: undefined }
       const params = { collection, id: record.id }
       const { output, etag } = await callTagged('GET /state/{collection}/{id}', { params })
       return { text: pretty(output), etag }
@@ -58,29 +62,25 @@ export function RecordEditor(props: EditorProps) {
     record === undefined ? [] : ['transition', 'write', 'event'],
     record?.id,
   )
-  return data === undefined ? notice : <Editor {...props} stored={data} />
-}
-
-function Editor(props: EditorProps & { readonly stored: Version }) {
-  const { collection, record, stored: loaded } = props
-  const key = `${collection}/${record?.id ?? 'new'}`
-  const { data: schema } = useLive(() => recordSchema(collection), [], collection)
-  const fields = useMemo(() => schema && fieldsOf(schema), [schema])
-  const [saved, setSaved] = useState<{ readonly version: Version; readonly after: Version }>()
-  // The version saved here is the stored one, until the record is loaded again.
-  const stored = saved?.after === loaded ? saved.version : loaded
-  const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored.text, base: stored })
+  const { data: stored = NOT_LOADED } = loaded
+  const { data: fields } = useLive(
+    async () => {
+      const { schema } = await ask('GET /collections/{collection}', { params: { collection } })
+      return fieldsOf(schema as JsonSchema)
+    },
+    [],
+    collection,
+  )
+  const [draft, setDraft] = useState(drafts.get(key))
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
-  const [tab, setTab] = useState<Tab>('form')
-  const isDirty = draft.text !== draft.base.text
+  const [tab, setTab] = useState<keyof typeof TABS>('form')
   // A record without edits here always shows the stored version.
-  const base = isDirty ? draft.base : stored
-  const text = isDirty ? draft.text : stored.text
+  const { text, base } = draft ?? { text: stored.text, base: stored }
   const edit = (next: string, from = base) => {
-    setDraft({ text: next, base: from })
-    setIssues([])
     if (next === from.text) drafts.delete(key)
     else drafts.set(key, { text: next, base: from })
+    setDraft(drafts.get(key))
+    setIssues([])
   }
   const isReadOnly = text.length > MAX_EDITED
   const syntax = isReadOnly ? undefined : jsonIssue(text)
@@ -95,11 +95,9 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
         body,
         ifMatch: base.etag,
       })
-      drafts.delete(key)
       const version = { text: pretty(output), etag }
-      setSaved({ version, after: loaded })
-      setDraft({ text: version.text, base: version })
-      setIssues([])
+      loaded.replace(version)
+      edit(version.text, version)
       toast('ok', `${id} is saved.`)
       changed()
       // A new record is opened, unless the user has opened another view by now.
@@ -120,9 +118,17 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)
   })
+  if (stored === NOT_LOADED) return loaded.notice
+  const value = isReadOnly ? undefined : asJson(text)
+  const form = {
+    record: isObject(value) ? value : undefined,
+    fields,
+    onSet: (name: string, next: unknown) => edit(pretty({ ...Object(value), [name]: next })),
+  }
+  const unchanged = draft || record === undefined ? undefined : 'Nothing was changed.'
   const head = (
     <>
-      {isDirty && <Tag tone="warn">unsaved</Tag>}
+      {draft && <Tag tone="warn">unsaved</Tag>}
       {record !== undefined && (
         <Button
           kind="danger"
@@ -139,13 +145,8 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
       title={<code>{record?.id ?? 'New record'}</code>}
       head={head}
     >
-      <Tabs
-        label="Ways to edit"
-        options={{ form: 'Form', json: 'JSON', history: 'History' }}
-        value={tab}
-        onChoose={setTab}
-      />
-      {isDirty && base.etag !== stored.etag && (
+      <Tabs label="Ways to edit" options={TABS} value={tab} onChoose={setTab} />
+      {draft && base.etag !== stored.etag && (
         <RecordConflict
           base={base.text}
           mine={text}
@@ -156,43 +157,34 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
       )}
       {record !== undefined && <References record={record} collections={props.collections} />}
       <div role="tabpanel" aria-label={tab}>
-        {tab !== 'history' && isReadOnly && <Large name={key} text={text} />}
-        {tab === 'json' && !isReadOnly && (
-          <JsonEditor
-            label="Record as JSON"
-            value={text}
-            issues={syntax === undefined ? issues : [syntax]}
-            onChange={edit}
-          />
+        {tab === 'history' ? (
+          <History name={key} />
+        ) : isReadOnly ? (
+          <Large name={key} text={text} />
+        ) : (
+          <>
+            {tab === 'json' ? (
+              <JsonEditor
+                label="Record as JSON"
+                value={text}
+                issues={syntax === undefined ? issues : [syntax]}
+                onChange={edit}
+              />
+            ) : (
+              <RecordForm {...form} issues={issues} />
+            )}
+            <MissingFields {...form} />
+          </>
         )}
-        {tab === 'form' && !isReadOnly && (
-          <RecordForm
-            text={text}
-            isValid={syntax === undefined}
-            issues={issues}
-            fields={fields}
-            onChange={edit}
-          />
-        )}
-        {tab !== 'history' && !isReadOnly && (
-          <MissingFields text={text} isValid={syntax === undefined} fields={fields} onChange={edit} />
-        )}
-        {tab === 'history' && <History name={key} />}
       </div>
       <p class="row-actions">
         <Button
           text="Save"
           kind="primary"
-          disabled={
-            syntax !== undefined
-              ? 'The text is not valid JSON.'
-              : isDirty || record === undefined
-                ? undefined
-                : 'Nothing was changed.'
-          }
+          disabled={syntax ? 'The text is not valid JSON.' : unchanged}
           onClick={() => void save()}
         />
-        <Button text="Discard changes" disabled={!isDirty} onClick={() => edit(stored.text, stored)} />
+        <Button text="Discard changes" disabled={!draft} onClick={() => edit(stored.text, stored)} />
         <span class="push hint wide-only">
           <kbd>Ctrl S</kbd> saves
         </span>
@@ -202,15 +194,14 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
 }
 
 function remove(collection: string, id: string): void {
-  const run = async () => {
-    open([collection])
-    await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })
-  }
   confirm({
     title: `Delete ${id}?`,
     text: 'The record and its future events are deleted.',
     action: 'Delete',
-    run,
+    run: () => {
+      open([collection])
+      return ask('DELETE /state/{collection}/{id}', { params: { collection, id } })
+    },
     done: `${id} is deleted.`,
   })
 }
@@ -225,23 +216,16 @@ function References({ record, collections }: { record: AnyRecord; collections: r
   return (
     <p class="row-actions">
       <span class="hint">Refers to</span>
-      {references.slice(0, MAX_LINKS).map(({ collection, id }) => (
-        <a
-          key={`${collection}/${id}`}
-          class="mono"
-          href={linkTo('data', [collection, id])}
-          title={`${collection}/${id}`}
-        >
-          {shortId(id)}
-        </a>
-      ))}
+      {references.slice(0, MAX_LINKS).map(({ collection, id }) => {
+        const name = `${collection}/${id}`
+        return (
+          <a key={name} class="mono" href={linkTo('data', [collection, id])} title={name}>
+            {shortId(id)}
+          </a>
+        )
+      })}
     </p>
   )
-}
-
-// A new record starts with the fields and values of another one.
-function blank(template: AnyRecord | undefined): object {
-  return { ...template, id: 'new-1' }
 }
 
 /** A record that is too large for the editor: its beginning, and a file with all of it. */
@@ -278,18 +262,18 @@ function History({ name }: { name: string }) {
 }
 
 interface FormProps {
-  readonly text: string
-  readonly isValid: boolean
-  readonly issues: readonly EditorIssue[]
+  /** Undefined for a text that is no JSON object. */
+  readonly record: Readonly<Record<string, unknown>> | undefined
   /** Undefined until they are loaded. */
   readonly fields: ReadonlyMap<string, FieldSchema> | undefined
-  readonly onChange: (text: string) => void
+  readonly onSet: (name: string, value: unknown) => void
 }
 
 /** The fields of a record, each with the control that fits its schema. */
-function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
-  if (!isValid) return <Note tone="warn">The text is not valid JSON. Correct it in the JSON tab first.</Note>
-  const record = JSON.parse(text) as Record<string, unknown>
+function RecordForm(props: FormProps & { issues: readonly EditorIssue[] }) {
+  const { record, fields, onSet, issues } = props
+  if (record === undefined)
+    return <Note tone="warn">The text is not valid JSON. Correct it in the JSON tab first.</Note>
   const others = issues.filter(({ pointer }) => !Object.hasOwn(record, pointer.split('/')[1] ?? ''))
   return (
     <div class="fields">
@@ -300,13 +284,12 @@ function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
         const error = issues.find(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
         return (
           <Field key={name} label={name} error={error && `${error.pointer} ${error.detail}`}>
-            {(id, describedBy) => (
+            {(attributes) => (
               <Control
-                id={id}
-                describedBy={describedBy}
+                attributes={attributes}
                 value={value}
                 field={fields?.get(name)}
-                onSet={(next) => onChange(pretty({ ...record, [name]: next }))}
+                onSet={(next) => onSet(name, next)}
               />
             )}
           </Field>
@@ -316,27 +299,20 @@ function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
   )
 }
 
-interface ControlProps {
-  readonly id: string
-  readonly describedBy: string | undefined
-  readonly value: unknown
-  readonly field: FieldSchema | undefined
-  readonly onSet: (value: unknown) => void
-}
-
-function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.Element {
-  const common = {
-    id,
-    'aria-describedby': describedBy,
-    'aria-invalid': describedBy !== undefined || undefined,
-  }
+function Control(props: {
+  attributes: FieldAttributes
+  value: unknown
+  field: FieldSchema | undefined
+  onSet: (value: unknown) => void
+}) {
+  const { attributes, value, field, onSet } = props
   // The present value can always be chosen, even if the schema does not allow it.
   if (field?.kind === 'choice')
-    return <Select {...common} {...valuesOf(new Set([...field.choices, value]), value, onSet)} />
+    return <Select {...attributes} {...valuesOf(new Set([...field.choices, value]), value, onSet)} />
   if (typeof value === 'boolean')
     return (
       <input
-        {...common}
+        {...attributes}
         type="checkbox"
         checked={value}
         onChange={(event) => onSet(event.currentTarget.checked)}
@@ -346,7 +322,7 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
   if (isNumber || typeof value === 'string' || (value === null && field?.kind === 'text'))
     return (
       <input
-        {...common}
+        {...attributes}
         {...(isNumber && { type: 'number', step: 'any' })}
         value={value ?? ''}
         placeholder={value === null && !isNumber ? 'null' : ''}
@@ -357,15 +333,19 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
       />
     )
   return (
-    <input {...common} class="mono" readOnly value={JSON.stringify(value)} title="Edit it in the JSON tab." />
+    <input
+      {...attributes}
+      class="mono"
+      readOnly
+      value={JSON.stringify(value)}
+      title="Edit it in the JSON tab."
+    />
   )
 }
 
 /** The fields that a record can have but does not: a click adds one. */
-function MissingFields({ text, isValid, fields, onChange }: Omit<FormProps, 'issues'>) {
-  if (!isValid || fields === undefined) return null
-  const record: unknown = JSON.parse(text)
-  if (typeof record !== 'object' || record === null) return null
+function MissingFields({ record, fields, onSet }: FormProps) {
+  if (record === undefined || fields === undefined) return null
   const missing = [...fields].filter(([name]) => !Object.hasOwn(record, name))
   if (missing.length === 0) return null
   return (
@@ -376,7 +356,7 @@ function MissingFields({ text, isValid, fields, onChange }: Omit<FormProps, 'iss
           text={field.isRequired ? `${name}, required` : name}
           key={name}
           icon="plus"
-          onClick={() => onChange(pretty({ ...record, [name]: initialValue(field) }))}
+          onClick={() => onSet(name, initialValue(field))}
         />
       ))}
     </p>

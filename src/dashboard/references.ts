@@ -1,9 +1,3 @@
-/** A value of a record that is the id of another record. */
-export interface Reference {
-  readonly collection: string
-  readonly id: string
-}
-
 /** The collection whose ids a field has, by its name: `user_id` those of `users`, `server_id` those of `mcp_servers`. */
 export function collectionNamed(field: string, collections: readonly string[]): string | undefined {
   const [, noun] = /^(.+)_ids?$/.exec(field) ?? []
@@ -13,15 +7,15 @@ export function collectionNamed(field: string, collections: readonly string[]): 
 }
 
 /** The reference that a value of a field is; undefined for none. A field `ref` has `collection/id`. */
-export function referenceOf(field: string, value: unknown, names: readonly string[]): Reference | undefined {
+export function referenceOf(field: string, value: unknown, names: readonly string[]) {
   if (typeof value !== 'string' || value === '') return undefined
   const [collection = '', ...id] = field === 'ref' ? value.split('/') : [collectionNamed(field, names), value]
   return names.includes(collection) ? { collection, id: id.join('/') } : undefined
 }
 
 /** Every reference of a record, also in its objects and lists, each once. */
-export function referencesIn(record: object, collections: readonly string[]): readonly Reference[] {
-  const found = new Map<string, Reference>()
+export function referencesIn(record: object, collections: readonly string[]) {
+  const found = new Map<string, NonNullable<ReturnType<typeof referenceOf>>>()
   const search = (field: string, value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) search(field, each)
     else if (typeof value === 'object' && value !== null)

@@ -7,7 +7,7 @@ import { countOf, dateTime, pretty } from './format.ts'
 import { JsonDialog } from './json-editor.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
-import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
+import { Menu } from './menu.tsx'
 import { sandboxName } from './place.ts'
 import { Button } from './ui.tsx'
 
@@ -42,7 +42,7 @@ export function exportRecords(): void {
 export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
   const [isComparing, setComparing] = useState(false)
-  const [fixtures, setFixtures] = useState<string | undefined>(undefined)
+  const [isWriting, setWriting] = useState(false)
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
@@ -70,9 +70,13 @@ export function SandboxActions() {
           ...(snapshots.length === 0 ? [] : [{ label: 'Compare', run: () => setComparing(true) }]),
         ]}
         empty="No snapshot yet."
-      >
-        {(close) => <SaveSnapshot onDone={close} />}
-      </Menu>
+        form={{
+          label: 'Save as',
+          action: 'Save',
+          field: { placeholder: 'before-test', pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 },
+          onSubmit: (name) => void act(() => ask('POST /snapshots', { body: { name } }), `${name} is saved.`),
+        }}
+      />
       <Menu
         label="Import or export"
         button="Import or export"
@@ -80,7 +84,7 @@ export function SandboxActions() {
         items={[
           { label: 'Export the records', icon: 'download', run: exportRecords },
           { label: 'Import a fixtures file', icon: 'inbox', run: () => file.current?.click() },
-          { label: 'Write fixtures', icon: 'plus', run: () => setFixtures(pretty({ collections: {} })) },
+          { label: 'Write fixtures', icon: 'plus', run: () => setWriting(true) },
         ]}
       />
       <input
@@ -94,25 +98,17 @@ export function SandboxActions() {
       {isComparing && (
         <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
       )}
-      {fixtures !== undefined && (
+      {isWriting && (
         <JsonDialog
           title="Import fixtures"
           text="The records are added. A record with a known id replaces that record. If one record is not valid, none is added."
-          value={fixtures}
+          value={pretty({ collections: {} })}
           action="Import"
           done="The fixtures are imported."
           onSubmit={(value) => ask('POST /fixtures', { body: value as never })}
-          onClose={() => setFixtures(undefined)}
+          onClose={() => setWriting(false)}
         />
       )}
     </>
   )
-}
-
-function SaveSnapshot({ onDone }: { onDone: () => void }) {
-  const save = (name: string) => {
-    onDone()
-    void act(() => ask('POST /snapshots', { body: { name } }), `${name} is saved.`)
-  }
-  return <MenuForm label="Save as" action="Save" placeholder="before-test" {...NAME_FIELD} onSubmit={save} />
 }

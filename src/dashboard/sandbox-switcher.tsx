@@ -1,5 +1,5 @@
 import { ask, type Output } from './api.ts'
-import { searched } from './dialogs.tsx'
+import { search } from './dialogs.tsx'
 import { Icon } from './icon.tsx'
 import { act, retryNow } from './live.ts'
 import { sharedLive } from './loaded.tsx'
@@ -9,8 +9,7 @@ import { Button, Empty } from './ui.tsx'
 export type SandboxRow = Output<'GET /sandboxes'>['data'][number]
 
 /** Whether a sandbox is open, not only on the disk. */
-export const isOpenSandbox = (row: SandboxRow): row is Extract<SandboxRow, { readonly state: 'open' }> =>
-  row.state === 'open'
+export const isOpenSandbox = (row: SandboxRow) => row.state === 'open'
 
 const rankOf = (row: SandboxRow) => (row.name === 'default' ? 0 : isOpenSandbox(row) ? 1 : 2)
 
@@ -24,9 +23,7 @@ export const useSandboxes = sharedLive(async (): Promise<readonly SandboxRow[]> 
 export function SandboxSwitcher() {
   const { data } = useSandboxes()
   const own = data?.find(({ name }) => name === sandboxName.value)
-  const find = () => {
-    searched.value = 'sandbox '
-  }
+  const find = () => search('sandbox ')
   return (
     <div class="sandboxes">
       <button type="button" class="button" title="Find, open or create a sandbox" onClick={find}>
@@ -42,7 +39,7 @@ export function SandboxSwitcher() {
 /** Says that a sandbox has not been used yet, or was deleted: above a view, or instead of a view that would have no data. */
 export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boolean }) {
   const make = () =>
-    act(() => ask('POST /sandboxes', { body: { name } }), `${name} is created.`).then(retryNow)
+    act(() => ask('POST /sandboxes', { body: { name } }), `${name} is created.`).then(() => retryNow())
   const text = `There is no sandbox ${name} yet. Its first request creates it.`
   const steps = (
     <>

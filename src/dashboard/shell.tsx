@@ -1,10 +1,12 @@
+import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { groupBy } from '../core/conduct/observed.ts'
 import { needsToken, useToken, wordsOf } from './api.ts'
 import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
-import { searched } from './dialogs.tsx'
+import { search } from './dialogs.tsx'
 import { TextField } from './fields.tsx'
 import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -18,7 +20,10 @@ import { Button, Problem, Skeleton, showModal } from './ui.tsx'
 import { type View, viewNamed, views } from './views.ts'
 
 export function Shell() {
-  const view = viewNamed(here.value.view)
+  const { view: name } = here.value
+  const view = viewNamed(name)
+  const missing = missingSandbox.value
+  const canShow = missing === undefined || TO_BEGIN_WITH.includes(name)
   return (
     <>
       <a class="skip hidden" href="#main" onClick={skip}>
@@ -28,14 +33,14 @@ export function Shell() {
         <Navigation />
         <div class="page">
           <ClockBar />
-          <Banner />
+          {missing === undefined ? <Banner /> : canShow && <MissingSandbox name={missing} isWhole={false} />}
           <main id="main" class="view" tabIndex={-1}>
             {view === undefined ? (
-              <Unknown />
-            ) : isShown(view) ? (
-              <Lazy key={view.name} view={view} />
+              <Problem text={`There is no view "${name}". Choose one in the navigation.`} />
+            ) : canShow ? (
+              <Lazy key={name} view={view} />
             ) : (
-              <MissingSandbox name={sandboxName.value} isWhole />
+              <MissingSandbox name={missing} isWhole />
             )}
           </main>
           <Toasts />
@@ -50,31 +55,28 @@ export function Shell() {
 /** The views that are shown for a sandbox that does not exist. The others would have no data. */
 const TO_BEGIN_WITH: readonly string[] = ['connect', 'requests', 'sandboxes']
 
-const isShown = ({ name }: View) => missingSandbox.value === undefined || TO_BEGIN_WITH.includes(name)
-
 // Following the link would replace the address of the view, so only the focus moves.
 function skip(event: MouseEvent): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
 }
 
-const loaded = new Map<string, ComponentType>()
+/** The components of the views that were opened, by name. */
+const loaded = signal<Readonly<Record<string, ComponentType>>>({})
 
 function Lazy({ view }: { view: View }) {
   const [failure, setFailure] = useState<string | undefined>(undefined)
-  const [, redraw] = useState(0)
   const load = () => {
     setFailure(undefined)
     view.load().then(
       ({ default: component }) => {
-        loaded.set(view.name, component)
-        redraw((count) => count + 1)
+        loaded.value = { ...loaded.value, [view.name]: component }
       },
       (error) => setFailure(wordsOf(error)),
     )
   }
   useEffect(load, [view])
-  const Component = loaded.get(view.name)
+  const Component = loaded.value[view.name]
   useEffect(() => {
     document.title = `${view.title} · ${sandboxName.value}`
     if (Component !== undefined && isElsewhere()) document.querySelector<HTMLElement>('h1')?.focus()
@@ -89,10 +91,6 @@ function isElsewhere(): boolean {
   return focused !== null && focused !== document.body && !document.getElementById('main')?.contains(focused)
 }
 
-function Unknown() {
-  return <Problem text={`There is no view "${here.value.view}". Choose one in the navigation.`} />
-}
-
 function Navigation() {
   useBadges()
   return (
@@ -104,34 +102,28 @@ function Navigation() {
         <span class="desk-only">Workspace Emulator</span>
       </p>
       <SandboxSwitcher />
-      <button
-        type="button"
-        class="nav-search nav-item row"
-        title="Search or run"
-        onClick={() => {
-          searched.value = ''
-        }}
-      >
+      <button type="button" class="nav-search nav-item row" title="Search or run" onClick={() => search()}>
         <Icon name="search" />
         <span class="desk-only">Search or run</span>
         <kbd class="desk-only push" aria-hidden="true">
           Ctrl K
         </kbd>
       </button>
-      {(['Observe', 'Control', 'Set up'] as const).map((group) => (
+      {[...groupBy(views, (view) => view.group)].map(([group, members]) => (
         <div class="nav-group wide-only" key={group}>
           <h2 class="desk-only">{group}</h2>
           <ul>
-            {views
-              .filter((view) => view.group === group)
-              .map((view) => (
-                <NavItem key={view.name} view={view} />
-              ))}
+            {members.map((view) => (
+              <NavItem key={view.name} view={view} />
+            ))}
           </ul>
         </div>
       ))}
       <p class="connection row">
-        <ConnectionState />
+        <span class={`state row small dim ${isLost.value ? 'error' : 'ok'}`} role="status">
+          <Icon name={isLost.value ? 'unplug' : 'ok'} size={12} />
+          <span class="name">{isLost.value ? 'Disconnected' : location.host}</span>
+        </span>
         <Button
           kind="ghost"
           icon={theme.value === 'dark' ? 'sun' : 'moon'}
@@ -144,39 +136,25 @@ function Navigation() {
 }
 
 function NavItem({ view }: { view: View }) {
-  const isHere = here.value.view === view.name
-  const badge = badges.value[view.name]
+  const { name, title, icon } = view
+  const { count = 0, problems = 0 } = badges.value[name] ?? {}
+  const isHere = here.value.view === name
   return (
     <li>
-      <a
-        class="nav-item row"
-        href={linkTo(view.name)}
-        aria-current={isHere ? 'page' : undefined}
-        title={view.title}
-      >
-        <Icon name={view.icon} />
-        <span class="desk-only">{view.title}</span>
-        {badge !== undefined && badge.problems > 0 ? (
+      <a class="nav-item row" href={linkTo(name)} aria-current={isHere ? 'page' : undefined} title={title}>
+        <Icon name={icon} />
+        <span class="desk-only">{title}</span>
+        {problems > 0 ? (
           <span class="badge row push small bad-text">
             <Icon name="warn" size={14} />
-            {badge.problems}
+            {problems}
             <span class="hidden"> problems</span>
           </span>
         ) : (
-          badge !== undefined &&
-          badge.count > 0 && <span class="badge row push hint">{numberText(badge.count)}</span>
+          count > 0 && <span class="badge row push hint">{numberText(count)}</span>
         )}
       </a>
     </li>
-  )
-}
-
-function ConnectionState() {
-  return (
-    <span class={`state row small dim ${isLost.value ? 'error' : 'ok'}`} role="status">
-      <Icon name={isLost.value ? 'unplug' : 'ok'} size={12} />
-      <span class="name">{isLost.value ? 'Disconnected' : location.host}</span>
-    </span>
   )
 }
 
@@ -185,14 +163,10 @@ function BottomBar() {
   const others = views.filter((view) => !main.includes(view))
   return (
     <nav class="bottom-bar" aria-label="Main views">
-      {main.map((view) => (
-        <a
-          key={view.name}
-          href={linkTo(view.name)}
-          aria-current={here.value.view === view.name ? 'page' : undefined}
-        >
-          <Icon name={view.icon} />
-          {view.title}
+      {main.map(({ name, title, icon }) => (
+        <a key={name} href={linkTo(name)} aria-current={here.value.view === name ? 'page' : undefined}>
+          <Icon name={icon} />
+          {title}
         </a>
       ))}
       <Menu
@@ -203,20 +177,13 @@ function BottomBar() {
             More
           </>
         }
-        items={others.map((view) => ({
-          label: view.title,
-          icon: view.icon,
-          run: () => goTo(linkTo(view.name)),
-        }))}
+        items={others.map(({ name, title: label, icon }) => ({ label, icon, run: () => goTo(linkTo(name)) }))}
       />
     </nav>
   )
 }
 
 function Banner() {
-  const missing = missingSandbox.value
-  if (missing !== undefined)
-    return TO_BEGIN_WITH.includes(here.value.view) ? <MissingSandbox name={missing} isWhole={false} /> : null
   const { nextTry, since } = connection.value
   if (!isLost.value || ticking.value === 0) return null
   const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))
@@ -227,7 +194,7 @@ function Banner() {
         Connection lost. Showing data from {seconds(pageTime() - since)} s ago. Next try in{' '}
         {seconds(nextTry - pageTime())} s.
       </p>
-      <Button text="Retry now" onClick={retryNow} />
+      <Button text="Retry now" onClick={() => retryNow()} />
     </div>
   )
 }

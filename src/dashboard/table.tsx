@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { Component, type ComponentChildren, type RefObject, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Column, cellStyles, fitting, nextSorting, type Sorting, sorted } from './columns.ts'
@@ -37,15 +38,10 @@ const OVERSCAN = 8
 const narrow = matchMedia('(max-width: 767px)')
 
 /** Whether the page is as narrow as a phone. */
-export function useNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(narrow.matches)
-  useEffect(() => {
-    const listen = () => setNarrow(narrow.matches)
-    narrow.addEventListener('change', listen)
-    return () => narrow.removeEventListener('change', listen)
-  }, [])
-  return isNarrow
-}
+const isNarrow = signal(narrow.matches)
+narrow.addEventListener('change', () => {
+  isNarrow.value = narrow.matches
+})
 
 /** The size of an element inside its borders in px. Before it is in the page, `first`. */
 export function useSize(
@@ -68,7 +64,7 @@ export function useSize(
 /** A table whose rows have the same height. Only the visible rows are in the page. */
 export function Table<T>(props: TableProps<T>) {
   const { idOf, selected, onOpen, columns: all = [] } = props
-  const phone = useNarrow() || all.length === 0 ? props.phone : undefined
+  const phone = isNarrow.value || all.length === 0 ? props.phone : undefined
   const isPhone = phone !== undefined
   const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
   const rows = useMemo(() => sorted(props.rows, all, sorting), [props.rows, all, sorting])
@@ -76,8 +72,7 @@ export function Table<T>(props: TableProps<T>) {
   const scroller = useRef<HTMLElement>(null)
   const [top, setTop] = useState(0)
   const { width, height } = useSize(scroller, { width: innerWidth, height: 800 })
-  const columns = useMemo(() => fitting(all, width), [all, width])
-  const styles = useMemo(() => cellStyles(columns, width), [columns, width])
+  const columns = useMemo(() => styled(fitting(all, width), width), [all, width])
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
@@ -114,9 +109,21 @@ export function Table<T>(props: TableProps<T>) {
             {isPhone ? (
               <th class="hidden">{props.label}</th>
             ) : (
-              columns.map((column, index) => (
-                <Head key={column.label} {...{ column, style: styles[index], sorting, onSort: setSorting }} />
-              ))
+              columns.map(({ label, align, style, sortBy }) => {
+                const direction = sorting?.isDescending ? 'descending' : 'ascending'
+                const order = sorting?.column === label ? direction : 'none'
+                const head = (
+                  <button type="button" onClick={() => setSorting(nextSorting(label, sorting))}>
+                    {label}
+                    {order !== 'none' && (order === 'descending' ? ' ↓' : ' ↑')}
+                  </button>
+                )
+                return (
+                  <th key={label} class={align} style={style} aria-sort={sortBy && order}>
+                    {sortBy === undefined ? label : head}
+                  </th>
+                )
+              })
             )}
           </tr>
         </thead>
@@ -143,7 +150,7 @@ export function Table<T>(props: TableProps<T>) {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(id)
                 }}
               >
-                {isPhone ? twoLines(...phone(row)) : <Cells {...{ row, columns, styles }} />}
+                {isPhone ? twoLines(...phone(row)) : <Cells row={row} columns={columns} />}
               </tr>
             )
           })}
@@ -164,24 +171,22 @@ const twoLines = (title: ComponentChildren, hint: ComponentChildren, state: VNod
   </td>
 )
 
-interface CellsProps<T> {
-  readonly row: T
-  readonly columns: readonly Column<T>[]
-  readonly styles: readonly Style[]
+/** Columns with the styles of their cells. */
+function styled<T>(columns: readonly Column<T>[], width: number) {
+  const styles = cellStyles(columns, width)
+  return columns.map((column, index) => ({ ...column, style: styles[index] ?? {} }))
 }
 
-type Style = ReturnType<typeof cellStyles>[number]
-
 /** The cells of a row. A new row at the top moves all others, whose cells stay as they are. */
-class Cells<T> extends Component<CellsProps<T>> {
-  override shouldComponentUpdate(next: CellsProps<T>, state: object) {
+class Cells<T> extends Component<{ row: T; columns: ReturnType<typeof styled<T>> }> {
+  override shouldComponentUpdate(next: Cells<T>['props'], state: object) {
     // A signal that a cell reads changes the state.
-    return next.row !== this.props.row || next.styles !== this.props.styles || state !== this.state
+    return next.row !== this.props.row || next.columns !== this.props.columns || state !== this.state
   }
 
-  override render({ row, columns, styles }: CellsProps<T>) {
-    return columns.map(({ label, align, cell }, index) => (
-      <td key={label} class={align} style={styles[index] ?? {}}>
+  override render({ row, columns }: Cells<T>['props']) {
+    return columns.map(({ label, align, style, cell }) => (
+      <td key={label} class={align} style={style}>
         {cell(row)}
       </td>
     ))
@@ -190,25 +195,4 @@ class Cells<T> extends Component<CellsProps<T>> {
 
 function Spacer({ height }: { height: number }) {
   return height <= 0 ? null : <tr class="spacer" aria-hidden="true" style={{ height: `${height}px` }} />
-}
-
-function Head<T>(props: {
-  column: Column<T>
-  style: Style | undefined
-  sorting: Sorting | undefined
-  onSort: (sorting: Sorting | undefined) => void
-}) {
-  const { column, style, sorting, onSort } = props
-  const { label, align, sortBy } = column
-  if (sortBy === undefined) return <th {...{ class: align, style: style ?? {} }}>{label}</th>
-  const isSorted = sorting?.column === label
-  const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
-  return (
-    <th {...{ class: align, style: style ?? {} }} aria-sort={isSorted ? order : 'none'}>
-      <button type="button" onClick={() => onSort(nextSorting(label, sorting))}>
-        {label}
-        {isSorted && (order === 'descending' ? ' ↓' : ' ↑')}
-      </button>
-    </th>
-  )
 }

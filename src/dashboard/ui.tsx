@@ -7,23 +7,20 @@ import { here, open } from './place.ts'
 import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
-interface ButtonProps {
+export function Button(props: {
   /** Undefined for a button that shows an icon alone. */
-  readonly text?: ComponentChildren
-  readonly icon?: IconName
-  readonly kind?: 'primary' | 'ghost' | 'danger'
+  text?: ComponentChildren
+  icon?: IconName
+  kind?: 'primary' | 'ghost' | 'danger'
   /** The name of a button without a text. */
-  readonly label?: string
+  label?: string
   /** The reason why the button cannot be used; undefined if it can. */
-  readonly disabled?: string | boolean | undefined
-  readonly pressed?: boolean
-  readonly busy?: boolean
-  readonly onClick?: (event: MouseEvent) => void
-  readonly type?: 'button' | 'submit'
-}
-
-export function Button(props: ButtonProps) {
-  const { text, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
+  disabled?: string | boolean | undefined
+  pressed?: boolean
+  onClick?: (event: MouseEvent) => void
+  type?: 'button' | 'submit'
+}) {
+  const { text, icon, kind, label, disabled, pressed, onClick, type = 'button' } = props
   const isOff = disabled !== undefined && disabled !== false
   return (
     <button
@@ -33,7 +30,6 @@ export function Button(props: ButtonProps) {
       title={typeof disabled === 'string' ? disabled : label}
       aria-disabled={isOff || undefined}
       aria-pressed={pressed}
-      aria-busy={busy || undefined}
       onClick={isOff ? (event) => event.preventDefault() : onClick}
     >
       {icon !== undefined && <Icon name={icon} size={text === undefined ? 16 : 14} />}
@@ -45,12 +41,7 @@ export function Button(props: ButtonProps) {
 export type Tone = 'ok' | 'warn' | 'error' | 'info' | 'accent' | 'neutral'
 
 /** The usual icon of a tone, since a colour alone says nothing to some users. */
-const ICONS: Readonly<Partial<Record<Tone, IconName>>> = {
-  ok: 'ok',
-  warn: 'warn',
-  error: 'error',
-  info: 'info',
-}
+const ICONS: Partial<Record<Tone, IconName>> = { ok: 'ok', warn: 'warn', error: 'error', info: 'info' }
 
 interface TonedProps {
   readonly tone?: Tone
@@ -148,25 +139,17 @@ export function Switch(props: {
   )
 }
 
-export function CopyButton(props: { text: () => string; children?: ComponentChildren; kind?: 'primary' }) {
-  const { text, children, kind } = props
+export function CopyButton(props: { text: () => string; children?: string; kind?: 'primary' }) {
+  const { text, children, ...kind } = props
   const [isCopied, setCopied] = useState(false)
   const onClick = async () => {
     if (!(await copy(text()))) return
     setCopied(true)
     after(1_500, () => setCopied(false))
   }
-  const icon = isCopied ? 'check' : 'copy'
-  const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
-  return (
-    <Button
-      text={children === undefined ? undefined : isCopied ? 'Copied' : children}
-      icon={icon}
-      {...(kind && { kind })}
-      {...only}
-      onClick={onClick}
-    />
-  )
+  const said = isCopied ? 'Copied' : (children ?? 'Copy')
+  const name = children === undefined ? { label: said } : { text: said }
+  return <Button icon={isCopied ? 'check' : 'copy'} {...kind} {...name} onClick={onClick} />
 }
 
 /** The head of a view: its title, a summary, and its actions. */
@@ -296,8 +279,6 @@ export function Card(props: {
   )
 }
 
-const close = () => open(here.value.path.slice(0, -1))
-
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
@@ -308,7 +289,7 @@ export function Detail(props: {
   /** Default: opens the list. */
   onClose?: () => void
 }) {
-  const { onClose = close } = props
+  const { onClose = () => open(here.value.path.slice(0, -1)) } = props
   useKeys({ Escape: onClose })
   return (
     <aside class="detail" aria-label={props.label}>
@@ -327,28 +308,13 @@ export function Detail(props: {
   )
 }
 
-/** Shown instead of the detail of an item that does not exist. */
-export function Missing({ text }: { text: string }) {
-  return (
-    <Detail label="Not found" title="Not found">
-      <Problem text={text} />
-    </Detail>
-  )
-}
-
-interface FactListProps {
-  readonly facts: readonly (readonly [name: string, value: string])[]
-  /** The names are keys of the keyboard. */
-  readonly areKeys?: boolean
-}
-
 /** Names with their values. */
-export function FactList({ facts, areKeys = false }: FactListProps) {
+export function FactList(props: { facts: readonly (readonly [name: ComponentChildren, value: string])[] }) {
   return (
     <dl class="facts stack small">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{areKeys ? <kbd>{name}</kbd> : name}</dt>
+      {props.facts.map(([name, value], index) => (
+        <div key={index}>
+          <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
@@ -357,14 +323,10 @@ export function FactList({ facts, areKeys = false }: FactListProps) {
 }
 
 /** Things with a link each, and what is said about them. */
-export function Links({
-  items,
-}: {
-  items: readonly (readonly [href: string, name: string, more?: string])[]
-}) {
+export function Links(props: { items: readonly (readonly [href: string, name: string, more?: string])[] }) {
   return (
     <ul class="links stack small dim">
-      {items.map(([href, name, more = '']) => (
+      {props.items.map(([href, name, more = '']) => (
         <li key={name}>
           <a href={href}>{name}</a> {more}
         </li>
@@ -376,20 +338,26 @@ export function Links({
 /** Opens a dialog when it gets into the page. */
 export const showModal = (dialog: HTMLDialogElement | null) => dialog?.showModal()
 
-/** A dialog: its title, its content, and its buttons. */
+/** A dialog: its title, its content, and its buttons. The first one only closes it. */
 export function Dialog(props: {
   title: string
   kind?: string
   children: ComponentChildren
-  actions: ComponentChildren
+  hint?: ComponentChildren
+  /** The button that does something. Default: there is nothing to do. */
+  action?: ComponentChildren
   onClose: () => void
 }) {
-  const { title, kind = 'wide', children, actions, onClose } = props
+  const { title, kind = 'wide', children, hint, action, onClose } = props
   return (
     <dialog ref={showModal} class={`dialog ${kind}`} aria-label={title} onClose={onClose}>
       <h2>{title}</h2>
       {children}
-      <div class="actions row">{actions}</div>
+      <div class="actions row">
+        {hint}
+        <Button text={action === undefined ? 'Close' : 'Cancel'} onClick={onClose} />
+        {action}
+      </div>
     </dialog>
   )
 }

@@ -2,18 +2,15 @@ import type { ComponentType } from 'preact'
 import { humanName } from './format.ts'
 import type { IconName } from './icon.tsx'
 
+/** A view of the dashboard, loaded when it is first opened. */
+export type View = (typeof views)[number]
+
 interface Declared {
   readonly icon: IconName
   readonly group: 'Observe' | 'Control' | 'Set up'
   /** The key that opens the view, after `g`. */
   readonly key: string
   readonly load: () => Promise<{ readonly default: ComponentType }>
-}
-
-/** A view of the dashboard, loaded when it is first opened. */
-export interface View extends Declared {
-  readonly name: string
-  readonly title: string
 }
 
 const VIEWS: Readonly<Record<string, Declared>> = {
@@ -33,10 +30,10 @@ const VIEWS: Readonly<Record<string, Declared>> = {
   connect: { icon: 'plug', group: 'Set up', key: 'c', load: () => import('./views/connect.tsx') },
 }
 
-export const views: readonly View[] = Object.entries(VIEWS).map(([name, declared]) => ({
+export const views = Object.entries(VIEWS).map(([name, declared]) => ({
   name,
   title: humanName(name),
   ...declared,
 }))
 
-export const viewNamed = (name: string): View | undefined => views.find((view) => view.name === name)
+export const viewNamed = (name: string) => views.find((view) => view.name === name)
