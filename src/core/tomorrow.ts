@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { setting } from './assumptions.ts'
+import { problemDetails, standardError } from './error-body.ts'
 import type { ShapeOf } from './fields.ts'
 import { isObject, type Json } from './json.ts'
 import { once } from './once.ts'
@@ -44,8 +45,8 @@ export const tomorrow = setting<TomorrowChoice>({
 /** The schemas of texts to which a later version may add values that a client does not know. */
 export const extensible = z.registry()
 
-const errorBody = (code: z.ZodType, errors = z.array(z.looseObject({ pointer: z.string() }))) =>
-  z.looseObject({ error: code, type: code, errors, details: z.looseObject({ errors }) })
+const errorBody = (code: z.ZodType) =>
+  z.looseObject({ ...problemDetails.shape, ...standardError.shape, error: code, type: code })
 
 /** The bodies of errors: with a code that the contract shows, and with any other one. */
 export const errorBodies = once(() => ({

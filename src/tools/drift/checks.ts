@@ -6,6 +6,7 @@ import {
   type Settings,
 } from '../../core/assumptions.ts'
 import { successOverrides } from '../../core/core-assumptions.ts'
+import { problemDetails, standardError } from '../../core/error-body.ts'
 import { type ErrorCode, errorKindOf } from '../../core/error-kinds.ts'
 import { type ErrorFormat, errorCodes, errorFacts, Refusal, shownCode } from '../../core/errors.ts'
 import { type Issue, isObject, type Json, keysOf, pointer, same, valueAt } from '../../core/json.ts'
@@ -201,12 +202,10 @@ function listDifferences({ query, received }: HarExchange): string[] {
 }
 
 function errorBody(format: ErrorFormat, status: number): z.ZodType {
-  const [text, same] = [z.string(), z.literal(status)]
-  if (format === 'problem')
-    return z.looseObject({ type: text, title: text, status: same, detail: text, instance: text })
-  const optional = { statusCode: same.optional(), mitigation: text.optional() }
-  const rest = { retryable: z.boolean(), details: z.looseObject({}) }
-  return z.strictObject({ status_code: same, error: text, message: text, ...optional, ...rest })
+  const same = z.literal(status)
+  return format === 'problem'
+    ? problemDetails.extend({ status: same })
+    : standardError.extend({ status_code: same, statusCode: same.optional() }).strict()
 }
 
 // Specification: Limits / Rate limits.

@@ -5,7 +5,7 @@ import type { ControlHost } from '../host.ts'
 import { type AnyControlRoute, BASE, controlInput, SMALL_BODY } from '../route.ts'
 import {
   challengeHeader,
-  fieldError,
+  errorSchemas,
   headerParameter,
   jsonBody,
   jsonSchema,
@@ -14,7 +14,6 @@ import {
   pathsOf,
   queryParameters,
   ref,
-  standardError,
   textHeader,
 } from './parts.ts'
 
@@ -25,6 +24,7 @@ export function controlDocument(
   { version, contract, token }: Pick<ControlHost, 'version' | 'contract' | 'token'>,
 ): JsonObject {
   const isLocked = token !== undefined
+  const { Problem: _, ...schemas } = errorSchemas()
   return {
     openapi: '3.1.0',
     info: {
@@ -51,7 +51,7 @@ export function controlDocument(
       parameters: { Sandbox: SANDBOX, IfMatch: IF_MATCH },
       headers: { ETag: ETAG },
       responses: refusalResponses(isLocked),
-      schemas: { StandardError: standardError, FieldError: fieldError },
+      schemas,
     },
   }
 }

@@ -1,15 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorFormat } from '../../../core/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../../core/json.ts'
-import { fieldError, problemDetails, ref, standardError } from './parts.ts'
+import { errorSchemas, ref } from './parts.ts'
 
 /** The named schemas of a document, collected while its operations are described. */
 export class NamedSchemas {
-  readonly #schemas = new Map<string, JsonObject>([
-    ['StandardError', standardError],
-    ['Problem', problemDetails],
-    ['FieldError', fieldError],
-  ])
+  readonly #schemas = new Map<string, JsonObject>(Object.entries(errorSchemas()))
 
   get all(): JsonObject {
     return Object.fromEntries(this.#schemas)

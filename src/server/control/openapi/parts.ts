@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { fieldError, problemDetails, standardError } from '../../../core/error-body.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import { once } from '../../../core/once.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
 import { extensible } from '../../../core/tomorrow.ts'
 import { paramNames } from '../route.ts'
@@ -83,48 +85,14 @@ export function pathsOf(
   return Object.fromEntries(paths)
 }
 
-/** The standard error body. Specification: Errors / Standard error body. */
-export const standardError: JsonObject = {
-  type: 'object',
-  required: ['status_code', 'error', 'message', 'retryable', 'details'],
-  properties: {
-    status_code: { type: 'integer', description: 'The HTTP status.' },
-    statusCode: { type: 'integer', deprecated: true, description: 'The same as status_code.' },
-    error: { type: 'string', description: 'The code of the error.' },
-    message: { type: 'string' },
-    mitigation: { type: 'string', description: 'How to fix the problem.' },
-    retryable: { type: 'boolean', description: 'Whether a later try can succeed.' },
-    details: {
-      type: 'object',
-      properties: {
-        reason: { type: 'string' },
-        errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
-      },
-    },
-  },
-}
-
-/** One wrong field. */
-export const fieldError: JsonObject = {
-  type: 'object',
-  required: ['pointer', 'detail'],
-  properties: {
-    pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the body, or below /query.' },
-    detail: { type: 'string' },
-    custom_id: { type: 'string', description: 'The item that contains the field.' },
-  },
-}
-
-/** Problem details (RFC 9457). Specification: Errors / Batch prediction errors. */
-export const problemDetails: JsonObject = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'instance'],
-  properties: {
-    type: { type: 'string', format: 'uri-reference' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string', format: 'uri-reference' },
-    errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
-  },
-}
+/** The bodies of errors as JSON Schemas, which refer to each other. */
+export const errorSchemas = once(() => {
+  const named = z.registry<{ readonly id: string }>()
+  named.add(fieldError, { id: 'FieldError' })
+  named.add(standardError, { id: 'StandardError' })
+  named.add(problemDetails, { id: 'Problem' })
+  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => `#/components/schemas/${id}` })
+  const own = ({ $schema: _, $id: __, ...schema }: object & Partial<Record<'$schema' | '$id', string>>) =>
+    schema
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, own(schema) as JsonObject]))
+})
