@@ -187,7 +187,7 @@ const LINES: Readonly<Record<string, number>> = {
   cli: 3_139,
   client: 2_008,
   core: 20_311,
-  dashboard: 8_627,
+  dashboard: 8_578,
   emulator: 1_846,
   endpoints: 1_444,
   'json-schema': 3_243,

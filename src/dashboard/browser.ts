@@ -30,22 +30,18 @@ export function perFrame(call: () => void): () => void {
   }
 }
 
-/** Runs one call at a time. Of all calls during a run, only the last one runs, a quarter of a second after that run. */
-export function coalesced(): (call: () => Promise<void>) => void {
+/** Runs a call once at a time. All calls during a run are one more run, a quarter of a second after it. */
+export function coalesced(call: () => Promise<void>): () => void {
   let isRunning = false
-  let next: (() => Promise<void>) | undefined
-  const run = (call: () => Promise<void>): void => {
-    if (isRunning) {
-      next = call
-      return
-    }
+  let isWaiting = false
+  const run = (): void => {
+    isWaiting = isRunning
+    if (isRunning) return
     isRunning = true
     void call().finally(() =>
-      after(next === undefined ? 0 : 250, () => {
+      after(isWaiting ? 250 : 0, () => {
         isRunning = false
-        const waiting = next
-        next = undefined
-        if (waiting !== undefined) run(waiting)
+        if (isWaiting) run()
       }),
     )
   }

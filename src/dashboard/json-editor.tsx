@@ -26,7 +26,7 @@ export function issuesOf(error: unknown): readonly EditorIssue[] {
 /** The first syntax error of a JSON text; undefined when it can be parsed. */
 export function jsonIssue(text: string): EditorIssue | undefined {
   const errors: ParseError[] = []
-  parseTree(text, errors)
+  parseTree(text, errors, { disallowComments: true })
   const [first] = errors
   if (first === undefined) return undefined
   // `ValueExpected` becomes `value expected`.

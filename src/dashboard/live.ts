@@ -176,8 +176,7 @@ async function readClock(): Promise<void> {
   }
 }
 
-const inTurn = coalesced()
-const loadClock = () => inTurn(readClock)
+const loadClock = coalesced(readClock)
 
 /** Connects, and connects again when another sandbox is chosen. */
 export function startLive(): void {

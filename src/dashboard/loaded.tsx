@@ -8,15 +8,13 @@ import { Problem, Skeleton } from './ui.tsx'
 
 function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]) {
   const state = signal<{ readonly data?: T; readonly error?: string }>({})
-  const inTurn = coalesced()
-  const reload = () =>
-    inTurn(async () => {
-      try {
-        state.value = { data: await load() }
-      } catch (error) {
-        state.value = { ...state.peek(), error: wordsOf(error) }
-      }
-    })
+  const reload = coalesced(async () => {
+    try {
+      state.value = { data: await load() }
+    } catch (error) {
+      state.value = { ...state.peek(), error: wordsOf(error) }
+    }
+  })
   /** Shows data that is known before it is loaded again. */
   const replace = (data: T) => {
     state.value = { data }

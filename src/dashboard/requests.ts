@@ -1,6 +1,5 @@
 import { effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
-import { setBadge } from './badges.ts'
 import { after, coalesced, download, every, perFrame } from './browser.ts'
 import { pretty } from './format.ts'
 import { act, isLost, isReloadDue, missingSandbox, onKinds } from './live.ts'
@@ -87,8 +86,7 @@ function show({ capacity, dropped }: Output<'GET /requests'>, entries: readonly 
   keepLog({ ...NOTHING, entries: entries.slice(0, capacity), dropped, capacity, isLoaded: true })
 }
 
-const inTurn = coalesced()
-const load = () => inTurn(loadNew)
+const load = coalesced(loadNew)
 
 // The index of the newest entry that is older than all running requests: newer entries can still change.
 const settledFrom = (entries: readonly LogRow[]): number =>
@@ -121,7 +119,6 @@ export async function startRequests(): Promise<boolean> {
   return new Promise((resolve) =>
     effect(() => {
       const { entries, isLoaded } = logRows.value
-      setBadge('requests', entries.length)
       // Only the first call counts.
       if (isLoaded) resolve(entries.length > 0)
     }),

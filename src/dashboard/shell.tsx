@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { groupBy } from '../core/conduct/observed.ts'
 import { needsToken, useToken, wordsOf } from './api.ts'
-import { badges, useBadges } from './badges.ts'
+import { useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { search } from './dialogs.tsx'
@@ -92,7 +92,7 @@ function isElsewhere(): boolean {
 }
 
 function Navigation() {
-  useBadges()
+  const badges = useBadges()
   return (
     <nav class="navigation" aria-label="Views">
       <p class="brand row wide-only">
@@ -114,7 +114,7 @@ function Navigation() {
           <h2 class="desk-only">{group}</h2>
           <ul>
             {members.map((view) => (
-              <NavItem key={view.name} view={view} />
+              <NavItem key={view.name} view={view} {...badges[view.name]} />
             ))}
           </ul>
         </div>
@@ -135,9 +135,8 @@ function Navigation() {
   )
 }
 
-function NavItem({ view }: { view: View }) {
+function NavItem({ view, count = 0, problems = 0 }: { view: View; count?: number; problems?: number }) {
   const { name, title, icon } = view
-  const { count = 0, problems = 0 } = badges.value[name] ?? {}
   const isHere = here.value.view === name
   return (
     <li>

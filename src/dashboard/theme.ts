@@ -8,22 +8,15 @@ export const theme = signal<Theme>(THEMES.find((each) => each === kept('theme'))
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value
+  keep('theme', theme.value)
 })
-
-export function chooseTheme(next: Theme): void {
-  theme.value = next
-  keep('theme', next)
-}
 
 /** Changes to the next theme: system, light, dark, and then system again. */
 export function nextTheme(): void {
-  chooseTheme(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme)
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme
 }
 
 /** Whether single letters are shortcuts; the user can turn these off (WCAG 2.1.4). */
 export const hasLetterKeys = signal(kept('letter-keys') !== 'off')
 
-export function setLetterKeys(on: boolean): void {
-  hasLetterKeys.value = on
-  keep('letter-keys', on ? 'on' : 'off')
-}
+effect(() => keep('letter-keys', hasLetterKeys.value ? 'on' : 'off'))

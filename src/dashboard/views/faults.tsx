@@ -12,7 +12,6 @@ import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { type RulePart, TEMPLATES } from '../rule-templates.ts'
 import { type Rule, useRules } from '../rules.ts'
 import { StateTag } from '../status.tsx'
 import { copy } from '../toasts.ts'
@@ -48,7 +47,8 @@ export default function Faults() {
   const notice = ofPresets.notice ?? ofRules.notice
   const { path, query } = here.value
   if (data === undefined || rules === undefined) return notice
-  const [{ data: presets }, { data: gates }] = data
+  const [parts, { data: gates }] = data
+  const presets = parts.data
   const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
   const clear = () =>
     confirm({
@@ -91,7 +91,7 @@ export default function Faults() {
           <Panel name="rule" width={384}>
             <RuleComposer
               key={[...path, query.preset, query.operation, query.key].join()}
-              {...{ presets, rules }}
+              {...{ parts, rules }}
             />
           </Panel>
         )}
@@ -236,6 +236,9 @@ function LatencyCard({ rules }: { rules: readonly Rule[] }) {
   )
 }
 
+/** Some fields of a rule, as they are written. */
+type RulePart = Readonly<Record<string, unknown>>
+
 /** The first text of a rule: from another rule, or from a preset and a request. */
 function startOf(rule: Rule | undefined, start: Readonly<Record<string, string>>): RulePart {
   if (rule !== undefined) {
@@ -249,7 +252,7 @@ function startOf(rule: Rule | undefined, start: Readonly<Record<string, string>>
 }
 
 /** A rule as JSON, which the emulator checks while it is typed. */
-function RuleComposer({ presets, rules }: { presets: readonly PresetRow[]; rules: readonly Rule[] }) {
+function RuleComposer({ parts, rules }: { parts: Output<'GET /fault-presets'>; rules: readonly Rule[] }) {
   const { path, query } = here.value
   const rule = rules.find(({ id }) => id === path[0])
   const [text, setText] = useState(() => pretty(startOf(rule, query)))
@@ -270,14 +273,15 @@ function RuleComposer({ presets, rules }: { presets: readonly PresetRow[]; rules
     `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(JSON.parse(text)))}`
   const draft: RulePart = Object(asJson(text))
   const { match, when = { every: 1 }, preset: _, do: __, ...others } = draft
-  const primitives = Object.entries(TEMPLATES).map(([name, part]): [string, RulePart] => {
-    return [name, { match: match ?? 'everything', when, ...others, ...part }]
+  const ofPrimitives = parts.primitives.map(({ name, example }): [string, RulePart] => {
+    const own = example.match === 'everything' ? { do: example.do } : example
+    return [name, { match: match ?? 'everything', when, ...others, ...own }]
   })
-  const [written] = primitives.find(([, part]) => pretty(part.do) === pretty(draft.do)) ?? ['']
-  const ofPresets = presets.map(({ name }) => {
+  const [written] = ofPrimitives.find(([, part]) => pretty(part.do) === pretty(draft.do)) ?? ['']
+  const ofPresets = parts.data.map(({ name }) => {
     return [`preset ${name}`, { preset: name, ...(match !== 'everything' && { match }), ...others }] as const
   })
-  const templates = new Map<string, RulePart>([...primitives, ...(rule === undefined ? ofPresets : [])])
+  const templates = new Map<string, RulePart>([...ofPrimitives, ...(rule === undefined ? ofPresets : [])])
   const names = [...templates.keys()].map((name) => [name, name] as const)
   return (
     <Detail label="Rule" title={rule?.id ?? 'New rule'} onClose={close}>

@@ -9,7 +9,7 @@ import { useLive } from '../loaded.tsx'
 import { refine } from '../place.ts'
 import { filtered, filterText, QueryFilter } from '../query-filter.tsx'
 import { fieldOf, type JsonSchema } from '../record-schema.ts'
-import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
+import { hasLetterKeys, theme } from '../theme.ts'
 import { Button, Card, Empty, Segments, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Item = Output<'GET /assumptions'>['data'][number]
@@ -79,12 +79,16 @@ export default function Settings() {
               label="Colours"
               options={{ system: 'System', light: 'Light', dark: 'Dark' }}
               value={theme.value}
-              onChoose={chooseTheme}
+              onChoose={(next) => {
+                theme.value = next
+              }}
             />
             <Switch
               on={hasLetterKeys.value}
               label="Single letters are keys"
-              onToggle={() => setLetterKeys(!hasLetterKeys.value)}
+              onToggle={() => {
+                hasLetterKeys.value = !hasLetterKeys.value
+              }}
             />
           </div>
         </Card>
