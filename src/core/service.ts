@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { AssumptionCatalog, type Assumptions, type Settings, unique } from './assumptions.ts'
+import type { ClientTasks } from './client-tasks.ts'
 import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, Primitives } from './faults/primitive.ts'
@@ -56,6 +57,7 @@ export interface ServiceFacts {
   readonly primitives: readonly AnyPrimitive[]
   readonly presets: readonly Preset[]
   readonly rules: FaultRules
+  readonly clientTasks: ClientTasks
 }
 
 /** One service: the declarations of all its resources. Built once and shared by all sandboxes. */
@@ -92,6 +94,7 @@ export function service(resources: readonly Resource[], facts: ServiceFacts) {
     primitives: unique<AnyPrimitive>(facts.primitives, name),
     magic: all(({ magic }) => magic),
     rules: facts.rules,
+    clientTasks: facts.clientTasks,
     /** Rules with a name, in the order in which they are listed. */
     presets: unique(facts.presets, name),
     recordEvents: named(({ recordEvents }) => recordEvents),

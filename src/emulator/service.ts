@@ -3,6 +3,7 @@ import { statePrimitives } from '../core/faults/state-primitives.ts'
 import { type Service, type ServiceFacts, service } from '../core/service.ts'
 import { primitivesWithoutPort, wirePrimitives } from '../server/http/faults/primitives.ts'
 import { generalAssumptions } from '../service/assumptions.ts'
+import { clientTasks } from '../service/client-tasks.ts'
 import { resources } from '../service/index.ts'
 import { presets } from '../service/presets/index.ts'
 import type { InternalOptions } from './options.ts'
@@ -13,6 +14,7 @@ export const serviceFacts: ServiceFacts = {
   primitives: [...wirePrimitives, ...statePrimitives],
   presets,
   rules: ruleFunctions,
+  clientTasks,
 }
 
 /** The emulated service: its resources, and what fault rules can do to it. */

@@ -31,9 +31,6 @@ export interface CaseStage {
 /** Time-out for one request that clients are asked to use: well below the limit of a case. */
 export const CLIENT_TIMEOUT = 2_000
 
-/** A batch makes progress with its polls, so that no client waits for the clock. */
-const PACE = { validating: 'immediate', in_progress: { polls: 2 }, finalizing: 'immediate' }
-
 /** Milliseconds of the virtual clock ahead of that of this machine: no client that compares a date with its own is early. */
 const AHEAD = 50
 
@@ -47,7 +44,7 @@ export async function onStage<T>(
   settings: object,
   work: (stage: CaseStage) => Promise<T>,
 ): Promise<T> {
-  const options = { seed, rate: 1, settings: { 'batch.pace': PACE, ...settings } }
+  const options = { seed, rate: 1, settings: { ...emulator.sandbox.service.clientTasks.pace, ...settings } }
   const client = await connect(emulator.url).sandbox(name.replaceAll(/[^a-z0-9]+/g, '-'), options)
   try {
     const { sandbox } = emulator.sandboxes.show(client.name)

@@ -10,7 +10,7 @@ import { later } from '../../core/time/realtime.ts'
 import { deliveries } from '../../core/webhooks/records.ts'
 import { OK } from '../../terminal/command.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
-import { type Concluded, conclusions, OUTCOMES, prepared } from './commands.ts'
+import { type Concluded, conclusions, prepared } from './commands.ts'
 import type { Case } from './programme.ts'
 import { conclusionVerdicts, isCutOrOpen, uses } from './verdicts.ts'
 
@@ -26,7 +26,8 @@ export type CaseOutcome = Awaited<ReturnType<typeof runCase>>
 /** Runs the client once, while its requests meet the failures of a case, and judges it. */
 export function runCase(setup: Setup, each: Case) {
   const { adapter } = setup.options
-  const settings = { ...(adapter && OUTCOMES), ...(each.tomorrow && { tomorrow: { only: [each.tomorrow] } }) }
+  const known = adapter && setup.emulator.sandbox.service.clientTasks.settings
+  const settings = { ...known, ...(each.tomorrow && { tomorrow: { only: [each.tomorrow] } }) }
   return onStage(setup, each, settings, async (stage) => {
     const subject = adapter ? await prepared(stage, each.commands) : undefined
     // The requests that prepare the case are not those of the client.

@@ -15,38 +15,32 @@ interface CaseClass {
   readonly has: (operation: AnyOperation, settings: Settings) => boolean
   /** Whether the failures must meet a request with an Idempotency-Key, or one without; absent: any request. */
   readonly hasKey?: boolean
-  /** The commands for an adapter, in order, as long as the calls succeed. */
-  readonly commands: readonly string[]
 }
 
 const CLASSES: readonly CaseClass[] = [
-  { name: 'stream', has: ({ media }) => media !== undefined, commands: ['results'] },
-  { name: 'poll', has: ({ poll }) => poll !== undefined, commands: ['wait'] },
-  { name: 'list', has: isList, commands: ['list_all'] },
-  {
-    name: 'create-with-key',
-    has: ({ idempotent }) => idempotent === true,
-    hasKey: true,
-    commands: ['create_batch', 'wait'],
-  },
-  // Some faults need a second or third request. After an error none follows, which would look like a retry.
-  { name: 'read', has: ({ method, media }) => method === 'GET' && !media, commands: ['get', 'get', 'get'] },
-  { name: 'create-without-key', has: isCreate, hasKey: false, commands: ['create_batch'] },
-  { name: 'action', has: (each) => each.method === 'POST' && !isCreate(each), commands: ['cancel'] },
+  { name: 'stream', has: ({ media }) => media !== undefined },
+  { name: 'poll', has: ({ poll }) => poll !== undefined },
+  { name: 'list', has: isList },
+  { name: 'create-with-key', has: ({ idempotent }) => idempotent === true, hasKey: true },
+  { name: 'read', has: ({ method, media }) => method === 'GET' && !media },
+  { name: 'create-without-key', has: isCreate, hasKey: false },
+  { name: 'action', has: (each) => each.method === 'POST' && !isCreate(each) },
 ]
 
 /** Webhooks for an adapter: how many seconds ago each is dated, and whether another body was signed. */
-const WEBHOOKS = {
+export const WEBHOOKS = {
   genuine: { age: 0, isForged: false },
   'wrong-signature': { age: 0, isForged: true },
   'stale-signature': { age: 600, isForged: false },
 }
 
 /** One case: a class of operations, and the failures that its first requests meet. */
-export interface Case extends Pick<CaseClass, 'hasKey' | 'commands'> {
+export interface Case extends Pick<CaseClass, 'hasKey'> {
   /** `read/rate-limited`, `list/server-error+rate-limited`. */
   readonly name: string
   readonly class: string
+  /** The commands for an adapter, in order, as long as the calls succeed. */
+  readonly commands: readonly string[]
   readonly faults: readonly Preset[]
   /** Absent for a case that only an adapter can meet. */
   readonly rule?: FaultDraft
@@ -82,6 +76,8 @@ const BY_OFFSET = 'list/page-rows-shift'
 /** Every case, from the operations and presets of a service: each class with one failure, and with two in a row. */
 export function programmeOf(service: Service, settings: Settings, hasAdapter: boolean): Case[] {
   const all = [...service.operations.values()]
+  const { classes } = service.clientTasks
+  const read = { commands: classes.tomorrow ?? [] }
   const presets = [...service.presets.values()].filter(({ name }) => !LEFT_OUT.includes(name))
   const failures = CLASSES.flatMap(({ name: kind, has, ...facts }) => {
     const operations = all.filter((each) => has(each, settings))
@@ -100,7 +96,7 @@ export function programmeOf(service: Service, settings: Settings, hasAdapter: bo
       ...pairs.map((faults) => ({ faults, rule: inOrder(faults, match) })),
     ].map((each) => {
       const name = `${kind}/${each.faults.map((fault) => fault.name).join('+')}`
-      const commands = name === STREAMED ? ['upload'] : facts.commands
+      const commands = name === STREAMED ? ['upload'] : (classes[kind] ?? [])
       return { name, class: kind, ...facts, ...each, commands }
     })
   })
@@ -108,7 +104,6 @@ export function programmeOf(service: Service, settings: Settings, hasAdapter: bo
     return { name: `webhook/${name}`, class: 'webhook', commands: ['verify_webhook'], faults: [], webhook }
   })
   const later = TOMORROW_KINDS.map((kind) => {
-    const read = { commands: ['create_batch', 'get', 'list_all'] }
     const own = kind === 'event' ? { commands: ['verify_webhook'], webhook: WEBHOOKS.genuine } : read
     return { name: `tomorrow/${kind}`, class: 'tomorrow', faults: [], tomorrow: kind, ...own }
   })

@@ -20,6 +20,7 @@ import { writeText } from '../../terminal/text-file.ts'
 import { type ClientProcess, repeatCommand, startClient } from '../client-process.ts'
 import { CERTIFY_OPTIONS } from '../options.ts'
 import { type CaseResult, cardOf, caseLines, exitCodeOf, junitOf, totalLine } from './card.ts'
+import { callIn } from './commands.ts'
 import { selected } from './programme.ts'
 
 /** Real time for the response to one webhook, for a receiver to start, and for the whole run. */
@@ -56,7 +57,7 @@ const MISSING = {
   count: 'only the receiver knows its effects: give --count',
 }
 
-function vectorsOf(secret: string, header: string): readonly Vector[] {
+function vectorsOf(secret: string, header: string, type: string): readonly Vector[] {
   const changed = (of: (headers: WebhookRequest['headers']) => WebhookRequest['headers']) => ({
     change: (request: WebhookRequest) => ({ ...request, headers: of(request.headers) }),
   })
@@ -76,7 +77,7 @@ function vectorsOf(secret: string, header: string): readonly Vector[] {
       needs: 'rotation',
       sends: [{ secrets: [another(secret), secret] }],
     },
-    { name: 'unknown-type', isValid: true, sends: [{ type: 'batch_prediction.unknown' }] },
+    { name: 'unknown-type', isValid: true, sends: [{ type: type.replace(/[^.]*$/, 'unknown') }] },
     { name: 'thirty-at-once', isValid: true, sends: Array.from({ length: PARALLEL }, () => ({})) },
     { name: 'same-id-twice', isValid: true, needs: 'count', sends: [{ id: TWICE }, { id: TWICE }] },
   ]
@@ -146,7 +147,8 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
         `Nothing listens at ${url}. ${cause}, and give its address as --receiver http://127.0.0.1:PORT/PATH.${said && ` The command said: ${said}`}`,
       )
     }
-    const body = await finishedBatch(emulator)
+    const call = callIn(connect(emulator.url).defaultSandbox)
+    const body = await emulator.sandbox.service.clientTasks.webhook.body(call)
     return await judged({
       ...invocation,
       emulator,
@@ -165,7 +167,7 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
 
 async function judged(run: Run): Promise<number> {
   const { options, terminal, secret, url } = run
-  const { settings } = run.emulator.sandbox
+  const { settings, service } = run.emulator.sandbox
   const isStandard = settings.get(scheme) === 'standard'
   const general = settings.get(signature)
   const header = isStandard ? 'webhook-signature' : (general?.header ?? 'X-Emulator-Signature')
@@ -174,7 +176,8 @@ async function judged(run: Run): Promise<number> {
     rotation: isStandard,
     count: run.countUrl !== undefined,
   }
-  const all = vectorsOf(secret, header).map((each) => ({ ...each, name: `receiver/${each.name}` }))
+  const { type } = service.clientTasks.webhook
+  const all = vectorsOf(secret, header, type).map((each) => ({ ...each, name: `receiver/${each.name}` }))
   const vectors = selected(all, options.run)
   const width = vectors.reduce((most, { name }) => Math.max(most, name.length), 0)
   const began = elapsedTime()
@@ -265,14 +268,15 @@ function sent(
   run: Run,
 ): Promise<AttemptResult> {
   const { body, url, secret, emulator, given, options } = run
+  const { webhook: own } = emulator.sandbox.service.clientTasks
   const now = hostTime() + at
   const attempt = { attempt: 1, at: formatInstant(now), outcome: null, status: null, error: null }
   const request = webhookRequest(
     {
       ...{ id: id ?? usual.replace('/', '-'), webhook_id: null, url, body, caused_by: 'certify' },
       ...{
-        type: type ?? 'batch_prediction.completed',
-        ref: 'batch_predictions/certified',
+        type: type ?? own.type,
+        ref: own.ref,
         created_at: attempt.at,
       },
       ...{ status: 'sending', attempts: [attempt], retries: 0, retry_at: null, faults: null },
@@ -299,19 +303,6 @@ async function opened(file: string | undefined): Promise<RunningEmulator> {
   return openEmulator({ port: 0, ephemeral: true, settings }).catch(async (error: unknown) => {
     throw new CommandFailed(await startFailure(error, { settings: file }))
   })
-}
-
-/** A batch as a webhook contains it. */
-async function finishedBatch({ url }: RunningEmulator): Promise<JsonObject> {
-  const { defaultSandbox } = connect(url)
-  const created = await defaultSandbox.fetch('/batch-predictions', {
-    json: {
-      ...{ prompt: 'Read the total.', output_schema: { type: 'object' }, model: 'any-model' },
-      items: [{ file_id: 'file-invoice-1', custom_id: 'one' }],
-    },
-  })
-  const { id } = (await created.json()) as { readonly id: string }
-  return (await defaultSandbox.batches.complete(id)).batch as unknown as JsonObject
 }
 
 /** Where the receiver listens: on this machine, since nothing else is ever called. */

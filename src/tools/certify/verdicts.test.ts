@@ -44,11 +44,13 @@ const get: Conclusion = {
   ...results,
   command: { command: 'get', batch_id: 'b1' },
   answer: { ok: { id: 'b1' } },
+  truth: { id: 'b1' },
 }
 const wait: Conclusion = {
   ...results,
   command: { command: 'wait', batch_id: 'b1' },
   answer: { ok: { id: 'b1', status: 'completed' } },
+  truth: { id: 'b1', lines: LINES, status: 'completed' },
 }
 const list: Conclusion = {
   ...results,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { TaskTruth } from '../../core/client-tasks.ts'
 import type { Finding } from '../../core/conduct/finding.ts'
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action } from '../../core/faults/primitive.ts'
@@ -41,12 +42,7 @@ export interface Conclusion {
   readonly entries: readonly LogEntry[]
   readonly faults: readonly Preset[]
   /** The facts, each for the commands that need it: results and status of the job, ids of a list, whether a webhook is genuine. */
-  readonly truth: {
-    readonly lines?: readonly JsonObject[]
-    readonly status?: string
-    readonly ids?: readonly string[]
-    readonly isGenuine?: boolean
-  }
+  readonly truth: TaskTruth & { readonly isGenuine?: boolean }
 }
 
 /** The verdicts on what only the client can show: what it concluded. Each is an error. In the order of the reference. */
@@ -175,7 +171,7 @@ function* resultProblems({ command, answer, faults, truth }: Conclusion): Iterab
     const some = `${lost.length} of ${wanted.length} ${noun}: ${lost.join(', ')}`
     yield [isStream ? lossOfStream : 'result.wrong', `The client reported a success without ${some}.`]
   }
-  if (['get', 'wait', 'cancel'].includes(command.command) && id !== command.batch_id)
+  if (truth.id !== undefined && id !== truth.id)
     yield ['result.wrong', `The client reported a success without the record: ${shown(answer)}.`]
   if (command.command === 'wait' && status !== truth.status)
     yield ['result.wrong', `The job is ${truth.status}, and the client reported ${JSON.stringify(status)}.`]
