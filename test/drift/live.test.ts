@@ -30,7 +30,9 @@ test('with --writes, creations are repeated and their new ids are used', async (
   expect(requests.filter((each) => /^GET .*\/results$/.test(each)).length).toBe(8)
 })
 
-test('an address without TLS, a key that is missing and a service that is not there are refused with the way out', async () => {
+test('an address without TLS, a key that is missing and a service that is not there are refused with the way out', {
+  timeout: 120_000,
+}, async () => {
   const file = temporaryFile('traffic.har', harOf(await entriesOf()))
   const outcomeIn = async (env: object, ...flags: string[]) => {
     const { code, err } = await command(['drift', file, ...flags], { REAL_KEY: 'k', ...env })
