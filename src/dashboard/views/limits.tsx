@@ -13,11 +13,11 @@ type Window = Output<'GET /limits'>['data'][number] & { readonly isChanged: bool
 
 const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
 
-/** Uses up a window, so that this many requests remain. */
-async function fill(window: Window, remaining: number): Promise<void> {
-  const { operation } = window
+/** Uses up a window, so that this many requests remain. Refused for an operation that was removed. */
+function fill(window: Window, remaining: number) {
+  const { operation, key } = window
   const body = { remaining, teamspace_id: teamspaceOf(window) }
-  if (operation !== null) await ask('POST /limits/{operation}/fill', { params: { operation }, body })
+  return ask('POST /limits/{operation}/fill', { params: { operation: operation ?? key }, body })
 }
 
 const change = ({ operation, key, window_s }: Window, limit: number) =>
@@ -63,7 +63,7 @@ export default function Limits() {
     .sort((a, b) => shareOf(b) - shareOf(a))
   const clearAll = () =>
     act(async () => {
-      for (const window of windows) await fill(window, window.limit)
+      for (const each of windows) if (each.operation !== null) await fill(each, each.limit)
     }, 'Every window is empty.')
   const enforce = () =>
     act(
