@@ -24,10 +24,8 @@ export type ConductOptions = ShapeOf<typeof conductQuery>
 
 /** The report on the conduct of the clients. */
 export const conductRoutes = [
-  route({
+  route('GET /conduct', {
     name: 'conduct',
-    method: 'GET',
-    path: '/conduct',
     summary: 'Judge how the clients have behaved: waits, retries, keys, pages, polls, connections',
     returns: 'The findings with their requests, the most severe first, and what the log cannot show.',
     input: () => ({ query: conductQuery() }),

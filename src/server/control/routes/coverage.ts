@@ -4,10 +4,8 @@ import { route } from '../route.ts'
 
 /** Which part of the contract the clients have met. */
 export const coverageRoutes = [
-  route({
+  route('GET /coverage', {
     name: 'coverage',
-    method: 'GET',
-    path: '/coverage',
     summary: 'Show which points of the contract the clients have met since the start, in all sandboxes',
     returns:
       'Every point, their counts, and the ten cheapest points that were not met, each with a way to meet it.',

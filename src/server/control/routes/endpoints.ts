@@ -41,10 +41,8 @@ export type EndpointList = ShapeOf<typeof endpointList>
 
 /** The endpoints of the user. */
 export const endpointRoutes = [
-  route({
+  route('GET /endpoints', {
     name: 'endpoints.list',
-    method: 'GET',
-    path: '/endpoints',
     summary: 'List your own endpoints, with the problems of their files',
     returns: 'Every definition in force with its place, the problems of the present files, and warnings.',
     output: endpointList,

@@ -156,11 +156,9 @@ const feeds = new Feeds()
 
 /** The route that follows the events of a sandbox. */
 export const eventRoutes = [
-  route({
+  route('GET /events', {
     media: 'text/event-stream',
     name: 'events.follow',
-    method: 'GET',
-    path: '/events',
     summary: `Follow the events of the sandbox as server-sent events: ${EVENT_TYPES.join(', ')}; types selects some of them`,
     returns:
       'An endless stream: hello first, then each event with an id that counts up within this connection (Last-Event-ID has no effect), dropped with a count when the reader was too slow, and end with a reason when the sandbox is removed or the emulator closes.',

@@ -6,10 +6,8 @@ import { route, stableOrNot } from '../route.ts'
 
 /** The route that explains the response to a request. */
 export const explainRoutes = [
-  route({
+  route('GET /explain/{request_id}', {
     name: 'requests.explain',
-    method: 'GET',
-    path: '/explain/{request_id}',
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
     returns: 'Every step of the request, its changes, and the assumptions that the response relies on.',
     input: () => ({ query: stableOrNot() }),

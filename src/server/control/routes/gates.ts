@@ -27,10 +27,8 @@ const MAX_WAIT = 600_000
 
 /** The gates of a sandbox. */
 export const gateRoutes = [
-  route({
+  route('GET /gates', {
     name: 'gates.list',
-    method: 'GET',
-    path: '/gates',
     summary: 'List the gates, and the requests and webhooks that wait at them',
     returns: 'Every gate of a fault rule, with what waits at it, in order of arrival.',
     output: () => listOf(gateView()),
@@ -44,11 +42,9 @@ export const gateRoutes = [
       return { body: list(views) }
     },
   }),
-  route({
+  route('POST /gates/{id}/wait', {
     name: 'gates.wait',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/wait',
     summary: 'Wait until a number of requests or webhooks (default 1) waits at a gate',
     returns: 'passed, and what waits; 409 when the time is over. The time is real: 5 seconds by default.',
     success: [200, 409],
@@ -81,11 +77,9 @@ export const gateRoutes = [
       return { status: 409, body: { passed: false, held, description } }
     },
   }),
-  route({
+  route('POST /gates/{id}/release', {
     name: 'gates.release',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/release',
     summary:
       'Let requests or webhooks at a gate go on: all, the first of them (count), or some (requests) in their order',
     returns: 'What was released, in this order. The steps of released requests have run.',
@@ -113,11 +107,9 @@ export const gateRoutes = [
       return { body: { held } }
     },
   }),
-  route({
+  route('POST /gates/{id}/abort', {
     name: 'gates.abort',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/abort',
     summary: 'Cut the connections of all requests at a gate; webhooks that wait there are never sent',
     returns: 'What was aborted, in order of arrival.',
     output: () => z.strictObject({ held: z.array(heldAtGate()) }),

@@ -3,10 +3,8 @@ import { route } from '../route.ts'
 
 /** The recording of a sandbox. */
 export const recordingRoutes = [
-  route({
+  route('GET /record', {
     name: 'recording.show',
-    method: 'GET',
-    path: '/record',
     summary:
       'Show what the sandbox has seen since its state was last replaced, so that workspace-emulator replay can repeat it',
     returns:

@@ -80,11 +80,9 @@ export type RequestCheck = ShapeOf<typeof requestCheck>
 export const requestCheckRoutes = (service: Service) => {
   const match = () => matchSchema(service, { since: z.string().optional() })
   return [
-    route({
+    route('POST /requests/verify', {
       name: 'requests.verify',
       unrecorded: true,
-      method: 'POST',
-      path: '/requests/verify',
       summary: 'Check whether matching requests have come (count, default at least one)',
       returns:
         'passed, and the ids that matched; 409 with the nearest requests when the check has not passed.',
@@ -93,11 +91,9 @@ export const requestCheckRoutes = (service: Service) => {
       output: requestCheck,
       handle: ({ sandbox, body: { match, count = { at_least: 1 } } }) => verify(sandbox, match, count),
     }),
-    route({
+    route('POST /requests/wait', {
       name: 'requests.wait',
       unrecorded: true,
-      method: 'POST',
-      path: '/requests/wait',
       summary: 'Wait until matching requests have come (count, default 1), those already in the log included',
       returns: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
       success: [200, 409],

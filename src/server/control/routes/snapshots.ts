@@ -16,10 +16,8 @@ const named = () => z.strictObject({ name: nameField() })
 
 /** Snapshots of a sandbox: its whole state, clock included. */
 export const snapshotRoutes = [
-  route({
+  route('GET /snapshots', {
     name: 'snapshots.list',
-    method: 'GET',
-    path: '/snapshots',
     summary: 'List the snapshots of the sandbox',
     returns:
       'Each with the instant and the revision of its sandbox and its number of records, or with the problem that makes it unusable.',
@@ -28,11 +26,9 @@ export const snapshotRoutes = [
       body: list(await host.sandboxes.snapshots(sandbox).list()),
     }),
   }),
-  route({
+  route('POST /snapshots', {
     name: 'snapshots.save',
-    method: 'POST',
     unrecorded: true,
-    path: '/snapshots',
     summary: 'Save the whole state, clock included, under a name; it replaces a snapshot of that name',
     returns: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
@@ -41,10 +37,8 @@ export const snapshotRoutes = [
     handle: async ({ host, sandbox, body: { name } }) =>
       response(await host.sandboxes.snapshots(sandbox).save(name)),
   }),
-  route({
+  route('GET /snapshots/{name}', {
     name: 'snapshots.export',
-    method: 'GET',
-    path: '/snapshots/{name}',
     summary: 'Show the state document of a snapshot',
     returns:
       'The same as GET /state when it was saved; secrets that sign webhooks are masked unless ?secrets=true is given, and real instants are left out if ?stable=true is given.',
@@ -55,11 +49,9 @@ export const snapshotRoutes = [
       return { body: exportedDocument(document, query) }
     },
   }),
-  route({
+  route('PUT /snapshots/{name}', {
     name: 'snapshots.import',
-    method: 'PUT',
     unrecorded: true,
-    path: '/snapshots/{name}',
     summary: 'Store a state document as a snapshot; a refused document changes nothing',
     returns: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
@@ -69,11 +61,9 @@ export const snapshotRoutes = [
     handle: async ({ host, sandbox, params, body }) =>
       response(await host.sandboxes.snapshots(sandbox).import(params.name, body)),
   }),
-  route({
+  route('POST /snapshots/{name}/restore', {
     name: 'snapshots.restore',
-    method: 'POST',
     unrecorded: true,
-    path: '/snapshots/{name}/restore',
     summary: 'Restore everything from a snapshot: records, clock, schedule, settings, limits and request log',
     returns: 'A summary of the sandbox.',
     output: () => sandboxSummary().extend({ restored: z.string() }),
@@ -82,11 +72,9 @@ export const snapshotRoutes = [
       return { body: { restored: params.name, ...describeSandbox(sandbox) } }
     },
   }),
-  route({
+  route('DELETE /snapshots/{name}', {
     name: 'snapshots.delete',
-    method: 'DELETE',
     unrecorded: true,
-    path: '/snapshots/{name}',
     summary: 'Delete a snapshot',
     returns: 'Nothing.',
     success: [204],

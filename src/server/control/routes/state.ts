@@ -28,10 +28,8 @@ const start = () => startingPoint().prefault({})
 
 /** Routes about the whole state of a sandbox. */
 export const stateRoutes = [
-  route({
+  route('POST /reset', {
     name: 'sandbox.reset',
-    method: 'POST',
-    path: '/reset',
     summary: 'Start the sandbox again: records, clock, settings and request log',
     returns: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
@@ -45,10 +43,8 @@ export const stateRoutes = [
       return { body: describeSandbox(sandbox) }
     },
   }),
-  route({
+  route('GET /state', {
     name: 'sandbox.show',
-    method: 'GET',
-    path: '/state',
     summary:
       'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given; without real instants if ?stable=true is given',
     returns: 'The state document, as in the JSON file except for masked secrets.',
@@ -56,10 +52,8 @@ export const stateRoutes = [
     output: stateDocument,
     handle: ({ sandbox, query }) => ({ body: exportedDocument(sandbox.document(), query) }),
   }),
-  route({
+  route('PUT /state', {
     name: 'sandbox.load',
-    method: 'PUT',
-    path: '/state',
     summary:
       'Replace the whole state by a document; a refused document changes nothing; a masked secret keeps its stored value; with ?if_revision={revision of the document that was edited} it is refused with 412 if records have changed since',
     returns: 'A summary of the new sandbox.',
@@ -73,10 +67,8 @@ export const stateRoutes = [
       return { body: describeSandbox(sandbox) }
     },
   }),
-  route({
+  route('POST /fixtures', {
     name: 'sandbox.merge',
-    method: 'POST',
-    path: '/fixtures',
     summary:
       'Add the records of a fixtures document to the sandbox; one with a known id replaces that record',
     returns: 'The number of written records, by collection.',
