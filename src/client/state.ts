@@ -4,7 +4,7 @@ import type { SnapshotView } from '../core/sandboxes/snapshots.ts'
 import type { Row } from '../core/state/commit.ts'
 import type { Document } from '../core/state/state.ts'
 import type { Collections } from '../server/control/routes/records.ts'
-import type { SavedSnapshot } from '../server/control/routes/snapshots.ts'
+import type { SavedSnapshot } from '../server/control/routes/state.ts'
 import type { SandboxSummary } from '../server/control/sandbox-summary.ts'
 import { type CallControl, dataOf } from './ask.ts'
 

@@ -1,8 +1,12 @@
+import type { IncomingMessage } from 'node:http'
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { announcesBody } from '../http/body.ts'
 import { controlCors } from '../http/guard.ts'
+import { readJsonBody } from '../http/json-body.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import {
   chooseForControl,
@@ -15,9 +19,8 @@ import {
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
-import { receive } from './input.ts'
 import { asRefusal, reply, replyRefusal } from './reply.ts'
-import { type AnyControlRoute, BASE, VERSION_HEADER } from './route.ts'
+import { type AnyControlRoute, BASE, SMALL_BODY, VERSION_HEADER } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
@@ -136,4 +139,26 @@ function likened(template: string, path: string): string {
     .split('/')
     .map((part, index) => (part.startsWith('{') ? (given[index] ?? part) : part))
     .join('/')
+}
+
+/** A received body; `gone` when the client disconnected. */
+type ReceivedBody = { readonly value: Json | undefined } | 'gone'
+
+/** Reads the body of a request if the route uses one. Refuses content types other than JSON. */
+async function receive(route: AnyControlRoute, req: IncomingMessage): Promise<ReceivedBody> {
+  if (route.method === 'GET' || !announcesBody(req)) return { value: undefined }
+  const type = req.headers['content-type']
+  // A page of another site can send other types, such as those of HTML forms, without a CORS preflight.
+  if (!/^application\/json[ \t]*(;|$)/i.test(type ?? '')) {
+    refuse('unsupported_media_type', {
+      detail:
+        type === undefined
+          ? 'The body has no Content-Type.'
+          : 'The Content-Type of the body is not application/json.',
+    })
+  }
+  const body = await readJsonBody(req, route.bounds ?? SMALL_BODY)
+  if (body === undefined) return 'gone'
+  if (body.kind === 'refused') throw body.refusal
+  return { value: body.kind === 'json' ? body.value : undefined }
 }

@@ -12,9 +12,8 @@ import { countRecords } from '../../../core/state/state.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { lagOf } from '../../../core/time/run-events.ts'
 import type { ControlHost } from '../host.ts'
-import { refuseFixtures } from '../refuse-fixtures.ts'
 import { BASE, noBody, route, SANDBOX_BODY } from '../route.ts'
-import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+import { foreignExtends, originOf, refuseFixtures, startingPoint } from '../starting-point.ts'
 import { passing } from './clock.ts'
 
 const newSandbox = () =>
