@@ -269,13 +269,9 @@ function wallOf({ options }: Sandbox): string {
 const WRITTEN = ['description', 'match', 'when', 'do', 'actions', 'priority', 'then', 'times', 'ttl'] as const
 
 function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObject): FaultDraft {
-  refuseInvalid(
-    ['id', 'preset'].flatMap((name) =>
-      Object.hasOwn(patch, name)
-        ? [{ pointer: `/${name}`, detail: 'cannot be changed; remove the rule and arm another' }]
-        : [],
-    ),
-  )
+  const fixed = ['id', 'preset'].filter((name) => Object.hasOwn(patch, name))
+  const detail = 'cannot be changed; remove the rule and arm another'
+  refuseInvalid(fixed.map((name) => ({ pointer: `/${name}`, detail })))
   const written = WRITTEN.filter((name) => rule[name] !== null).map((name) => [name, rule[name]] as const)
   const raw = mergePatch(Object.fromEntries(written) as unknown as Json, patch)
   const checked = checkDraft(raw, service, settings)

@@ -6,10 +6,10 @@ import type { FaultRule } from '../../../core/faults/rule.ts'
 import { intBetween, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { later } from '../../../core/time/realtime.ts'
 import { type HeldAtGate, heldAtGate } from '../../../core/time/scheduler.ts'
 import { leaveGate, MAX_AT_GATES } from '../../../core/webhooks/delivery.ts'
 import { route } from '../route.ts'
+import { waitIn } from '../wait.ts'
 
 /** A gate, and what waits at it. */
 const gateView = () =>
@@ -65,12 +65,12 @@ export const gateRoutes = [
     handle: async ({ sandbox, host, gone, params: { id }, body: { count, timeout_ms } }) => {
       refuseOther(sandbox, id)
       const { gates } = sandbox.faults
-      await arrival(
-        sandbox,
-        timeout_ms,
-        AbortSignal.any([host.closing, gone]),
-        () => gates.held(id).length >= count,
-      )
+      const signals = { gone, closing: host.closing }
+      const hasCome = () => gates.held(id).length >= count
+      await waitIn(sandbox, timeout_ms, signals, hasCome, (check) => [
+        gates.onChange(check),
+        sandbox.store.onCommit(check),
+      ])
       const held = gates.held(id)
       if (held.length >= count) return { body: { passed: true, held } }
       const description = `${count} did not wait at the gate ${id} within ${timeout_ms} ms. What waits there: ${namesOf(held)}.`
@@ -157,30 +157,4 @@ function moveWebhooks(
   const call = sandbox.recording.call({ route: `POST /gates/{id}/${how}`, params: { id }, query: {}, body })
   change(sandbox, (scope) => leaveGate(scope, id, requests, how === 'abort'))
   call.ended(200, { held })
-}
-
-/** Resolves when something has arrived, the time is over, or there is nothing to wait for any more. */
-function arrival(
-  { faults: { gates }, store, listeners }: Sandbox,
-  ms: number,
-  ended: AbortSignal,
-  hasArrived: () => boolean,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      for (const stop of stops) stop()
-      resolve()
-    }
-    const check = () => hasArrived() && end()
-    const stops = [
-      gates.onChange(check),
-      store.onCommit(check),
-      listeners.onReplaced(end),
-      listeners.onClosed(end),
-      later(ms, end),
-    ]
-    ended.addEventListener('abort', end)
-    if (ended.aborted) end()
-    else check()
-  })
 }

@@ -4,9 +4,9 @@ import type { LogEntry } from '../../../core/log/request-log.ts'
 import { compare, matches, matchSchema, missed, type RequestMatch } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
-import { later } from '../../../core/time/realtime.ts'
 import { entriesSince, explainPath } from '../request-entry.ts'
 import { type ControlReply, route } from '../route.ts'
+import { waitIn } from '../wait.ts'
 
 /** Maximum number of requests in `nearest` of a failed check. */
 const NEAREST = 3
@@ -140,10 +140,8 @@ function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Req
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }
 
-type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
-
-const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
-  'timed out': (ms) => `Not enough matching requests came within ${ms} ms.`,
+const DESCRIPTION = {
+  'timed out': (ms: number) => `Not enough matching requests came within ${ms} ms.`,
   replaced: () => 'The state of the sandbox was replaced during the wait, and its request log with it.',
   removed: () => 'The sandbox was removed during the wait.',
   closing: () => 'The emulator is closing.',
@@ -155,35 +153,21 @@ async function waitFor(
   sandbox: Sandbox,
   { since, ...match }: RequestSearch,
   { at_least, ms }: { readonly at_least: number; readonly ms: number },
-  { gone, closing }: { readonly gone: AbortSignal; readonly closing: AbortSignal },
+  signals: Parameters<typeof waitIn>[2],
 ): Promise<ControlReply<RequestCheck>> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
-  const ended = await new Promise<'seen' | End>((resolve) => {
-    const end = (how: 'seen' | End): void => {
-      for (const stop of stops) stop()
-      resolve(how)
-    }
-    const hear = (entry: LogEntry): void => {
+  const hasCome = () => matched.length >= at_least
+  const ended = await waitIn(sandbox, ms, signals, hasCome, (check) => [
+    sandbox.log.onEntry((entry) => {
       seen.push(entry)
       if (seen.length > sandbox.log.capacity) seen.shift()
       if (isMatch(match, entry)) matched.push(entry.id)
-      if (matched.length >= at_least) end('seen')
-    }
-    const stops = [
-      sandbox.log.onEntry(hear),
-      sandbox.listeners.onReplaced(() => end('replaced')),
-      sandbox.listeners.onClosed(() => end('removed')),
-      onAbort(closing, () => end('closing')),
-      onAbort(gone, () => end('gone')),
-      later(ms, () => end('timed out')),
-    ]
-    if (matched.length >= at_least) end('seen')
-    else if (closing.aborted) end('closing')
-    else if (gone.aborted) end('gone')
-  })
-  const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }
-  if (ended === 'seen') return { body: result }
+      check()
+    }),
+  ])
+  const result = { passed: ended === 'come', actual: matched.length, expected: { at_least }, matched }
+  if (ended === 'come') return { body: result }
   return {
     status: 409,
     body: {
@@ -193,11 +177,6 @@ async function waitFor(
       nearest: nearest(seen, match),
     },
   }
-}
-
-function onAbort(signal: AbortSignal, call: () => void): () => void {
-  signal.addEventListener('abort', call)
-  return () => signal.removeEventListener('abort', call)
 }
 
 /** The requests that are nearest to a match, and the fields in which they differ. Newer requests come first if equally near. */
