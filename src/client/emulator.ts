@@ -29,8 +29,7 @@ function sandboxesOver(ask: CallControl) {
     /** Shows one sandbox, and opens it if it is only on disk. */
     show: (name: string): Promise<SandboxView> => ask('GET /sandboxes/{name}', { params: { name } }),
     /** Removes a sandbox with its snapshots and files. The default one rejects with `conflict`. */
-    delete: async (name: string): Promise<void> =>
-      void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
+    delete: (name: string): Promise<void> => ask('DELETE /sandboxes/{name}', { params: { name } }),
   }
 }
 
