@@ -25,8 +25,8 @@ import { later } from '../core/time/realtime.ts'
 import type { EndpointBook } from '../endpoints/book.ts'
 import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
-import type { FetchHandler } from '../server/handlers.ts'
 import { Api, createServer } from '../server/http/api.ts'
+import type { FetchHandler } from '../server/http/fetch.ts'
 import {
   allowHosts,
   type GuardedRequest,
