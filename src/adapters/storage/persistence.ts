@@ -6,7 +6,7 @@ import type { Document } from '../../core/state/state.ts'
 import type { Later } from '../../core/time/realtime.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { Edits } from './edits.ts'
-import { type Files, nodeFiles, temporary } from './files.ts'
+import { attempt, type Files, nodeFiles, temporary } from './files.ts'
 import { JournalWriter } from './journal.ts'
 import { journalOf, realPathOf } from './names.ts'
 import type { OnNotice, StorageNotice } from './notice.ts'
@@ -117,7 +117,8 @@ export class Persistence {
   close(): void {
     if (this.#attached !== undefined) {
       const { sandbox, edits, checkpoints } = this.#attached
-      const hasEdit = this.#isEdited(edits)
+      // The last look refuses an edit that would have to wait. If it fails, so does the checkpoint, which reports the reason.
+      const hasEdit = attempt(() => edits.look(true)) !== 'unchanged'
       if (hasEdit || !isDeepStrictEqual(this.#saved, changeMarkOf(sandbox))) checkpoints.try()
     }
     this.#stop()
@@ -135,16 +136,6 @@ export class Persistence {
     this.#attached?.edits.close()
     this.#journal.close()
     this.#attached = undefined
-  }
-
-  // The last look refuses an edit that would have to wait.
-  #isEdited(edits: Edits): boolean {
-    try {
-      return edits.look(true) !== 'unchanged'
-    } catch {
-      // The checkpoint fails for the same reason, which is then reported.
-      return true
-    }
   }
 
   #continue({ file, journal, hasCommits, isDiscarded }: Recovered, sandbox: Sandbox): void {
