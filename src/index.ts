@@ -172,7 +172,6 @@ export type { EmulatorSandboxes, SandboxStart } from './client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './client/emulator-error.ts'
 export type { EventOptions } from './client/events.ts'
 export type { ArmedFault, FaultPatch, SandboxFaults } from './client/faults.ts'
-export type { ApiRequestInit } from './client/fetch.ts'
 export type { Gate, GateRelease, SandboxGates } from './client/gates.ts'
 export type {
   SandboxLimits,
@@ -182,7 +181,7 @@ export type {
   SandboxWebhooks,
 } from './client/parts.ts'
 export type { RequestFilter, SandboxRequests, WaitOptions } from './client/requests.ts'
-export type { ContractCoverage } from './client/sandbox.ts'
+export type { ApiRequestInit, ContractCoverage } from './client/sandbox.ts'
 export type {
   SandboxSnapshots,
   SandboxStateAccess,

@@ -1,11 +1,12 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { refuse } from '../../core/errors.ts'
+import { Refusal, refuse } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { announcesBody } from '../http/body.ts'
-import { controlCors } from '../http/guard.ts'
+import { controlCors, refusePage, refuseRemote } from '../http/guard.ts'
 import { readJsonBody } from '../http/json-body.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import {
@@ -17,7 +18,6 @@ import {
   type Selection,
 } from '../selection.ts'
 import { type Context, serveCall } from './call.ts'
-import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { asRefusal, reply, replyRefusal } from './reply.ts'
 import { type AnyControlRoute, BASE, SMALL_BODY, VERSION_HEADER } from './route.ts'
@@ -161,4 +161,38 @@ async function receive(route: AnyControlRoute, req: IncomingMessage): Promise<Re
   if (body === undefined) return 'gone'
   if (body.kind === 'refused') throw body.refusal
   return { value: body.kind === 'json' ? body.value : undefined }
+}
+
+/**
+ * Checks host, origin and control token before the body is read. Returns undefined if the request may continue. A probe needs
+ * no token.
+ */
+export function refuseRequest(
+  host: Pick<ControlHost, 'hosts' | 'pages' | 'token'>,
+  req: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'socket'>,
+  isProbe = false,
+): Refusal | undefined {
+  const refusal = refusePage(req, host.hosts, host.pages) ?? refuseRemote(req, host.token)
+  if (refusal !== undefined) return refusal
+  if (isProbe || host.token === undefined || isToken(req.headers.authorization, host.token)) return undefined
+  const detail =
+    req.headers.authorization === undefined
+      ? 'The control interface requires its token, and the request has no Authorization header.'
+      : 'The Authorization header does not contain the control token. API keys are not accepted here.'
+  return new Refusal('unauthorized', {
+    detail,
+    mitigation:
+      'Send "Authorization: Bearer <control token>" with the token that the emulator was started with or printed.',
+    headers: [['WWW-Authenticate', 'Bearer realm="control"']],
+  })
+}
+
+// Digests have the same length, so the time of the comparison does not depend on the token.
+function isToken(authorization: string | undefined, token: string): boolean {
+  const given = /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
+  return given !== undefined && timingSafeEqual(digest(given), digest(token))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
