@@ -78,19 +78,12 @@ function modulesWith(createJiti: typeof Create, files: Set<string>) {
     }
     const require = (id: string) => request(id, false)
     const importModule = async (id: string) => request(id, true)
+    const urlOf = (id: string) => pathToFileURL(resolve(id)).href
     // The names are those that the compiled code of jiti uses.
     const head = `(${async ? 'async ' : ''}function (exports, require, module, __filename, __dirname, jitiImport, jitiESMResolve) { `
     const script = new Script(`${head}${code}\n})`, { filename: file, columnOffset: -head.length })
     const run = script.runInThisContext({ displayErrors: false })
-    return run(
-      module.exports,
-      require,
-      module,
-      file,
-      dirname(file),
-      importModule,
-      (id: string) => pathToFileURL(resolve(id)).href,
-    )
+    return run(module.exports, require, module, file, dirname(file), importModule, urlOf)
   }
 }
 

@@ -184,11 +184,8 @@ export class Edits {
   #removed(): Look {
     const { file } = this.#options
     file.accept(undefined, undefined)
-    this.#report(
-      'warn',
-      'file_removed',
-      `${file.path} has been removed. The sandbox is in memory, and the file is written again; to start again, use reset, or stop the emulator and then remove the file.`,
-    )
+    const message = `${file.path} has been removed. The sandbox is in memory, and the file is written again; to start again, use reset, or stop the emulator and then remove the file.`
+    this.#report('warn', 'file_removed', message)
     return 'handled'
   }
 

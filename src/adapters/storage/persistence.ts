@@ -144,22 +144,14 @@ export class Persistence {
     this.#state.accept(file?.digest, file?.stat)
     if (journal === undefined) {
       this.#journal.begin({ file: file?.digest ?? null, revision: sandbox.store.revision })
-      if (isDiscarded)
-        this.#report(
-          'warn',
-          'journal_discarded',
-          `${this.#journal.path} has been discarded: it did not continue the file.`,
-        )
+      const message = `${this.#journal.path} has been discarded: it did not continue the file.`
+      if (isDiscarded) this.#report('warn', 'journal_discarded', message)
       return
     }
     if (!hasCommits) this.#saved = changeMarkOf(sandbox)
     this.#journal.continue(journal.end)
-    if (journal.isTorn)
-      this.#report(
-        'warn',
-        'journal_torn',
-        `${this.#journal.path}, byte ${journal.end}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been left out.`,
-      )
+    const message = `${this.#journal.path}, byte ${journal.end}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been left out.`
+    if (journal.isTorn) this.#report('warn', 'journal_torn', message)
   }
 
   #save(sandbox: Sandbox): void {
@@ -176,11 +168,8 @@ export class Persistence {
     const { edits, sandbox } = this.#attached
     edits.refuse(`${this.file} had to be written, because its journal was lost`)
     this.#save(sandbox)
-    this.#report(
-      'error',
-      'journal_lost',
-      `${this.#journal.path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything was in memory, and ${this.file} has been written with a new journal. Exclude the data directory from programs that clean up or rotate files.`,
-    )
+    const message = `${this.#journal.path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything was in memory, and ${this.file} has been written with a new journal. Exclude the data directory from programs that clean up or rotate files.`
+    this.#report('error', 'journal_lost', message)
   }
 
   #report(level: StorageNotice['level'], event: StorageNotice['event'], message: string): void {

@@ -140,11 +140,10 @@ export const clockRoutes = ({ milestones }: Service) =>
       output: advanceResult,
       handle: async ({ host, sandbox, gone, onBegin, query, body }) => {
         const { max_events: maxEvents = MAX_EVENTS, max_to, ...target } = body
-        const maxTo = max_to === undefined ? undefined : Date.parse(max_to)
         const signal = AbortSignal.any([gone, host.closing])
         const limits = {
           maxEvents,
-          ...(maxTo !== undefined && { maxTo }),
+          ...(max_to !== undefined && { maxTo: Date.parse(max_to) }),
           signal,
           ...(onBegin && { onBegin }),
         }
