@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { problemLine } from '../../../adapters/scenarios/problem.ts'
 import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
-import type { EndpointBook } from '../../../endpoints/book.ts'
 import type { Definition } from '../../../endpoints/definition.ts'
 import { route } from '../route.ts'
 
@@ -37,8 +36,6 @@ const endpointList = () =>
     warnings: z.array(z.string()),
   })
 
-export type EndpointList = ShapeOf<typeof endpointList>
-
 /** The endpoints of the user. */
 export const endpointRoutes = [
   route('GET /endpoints', {
@@ -49,19 +46,12 @@ export const endpointRoutes = [
     handle: async ({ host: { endpoints } }) => {
       // What has been saved counts, also before the watch of files notices it.
       await endpoints.refresh()
-      return { body: listOfBook(endpoints) }
+      const { definitions, generation, problems, warnings } = endpoints
+      const notes = { problems: problems.map(problemLine), warnings: warnings.map(problemLine) }
+      return { body: { ...list(definitions.map(viewOf)), generation, ...notes } }
     },
   }),
 ] as const
-
-function listOfBook({ definitions, generation, problems, warnings }: EndpointBook): EndpointList {
-  return {
-    ...list(definitions.map(viewOf)),
-    generation,
-    problems: problems.map(problemLine),
-    warnings: warnings.map(problemLine),
-  }
-}
 
 function viewOf(definition: Definition): EndpointView {
   const { name, method, path, summary = null, match, handle, example, query, body, output } = definition
