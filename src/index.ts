@@ -172,7 +172,6 @@ export type { EmulatorSandboxes, SandboxStart } from './client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './client/emulator-error.ts'
 export type { EventOptions } from './client/events.ts'
 export type { ArmedFault, FaultPatch, SandboxFaults } from './client/faults.ts'
-export type { ApiRequestInit } from './client/fetch.ts'
 export type { Gate, GateRelease, SandboxGates } from './client/gates.ts'
 export type {
   SandboxLimits,
@@ -182,7 +181,7 @@ export type {
   SandboxWebhooks,
 } from './client/parts.ts'
 export type { RequestFilter, SandboxRequests, WaitOptions } from './client/requests.ts'
-export type { ContractCoverage } from './client/sandbox.ts'
+export type { ApiRequestInit, ContractCoverage } from './client/sandbox.ts'
 export type {
   SandboxSnapshots,
   SandboxStateAccess,
@@ -236,7 +235,6 @@ export type { Removed } from './server/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './server/control/routes/about.ts'
 export type { AssumptionView, SettingsView } from './server/control/routes/assumptions.ts'
 export type { ClockChange, ClockView, LatestAdvance } from './server/control/routes/clock.ts'
-export type { ConductOptions } from './server/control/routes/conduct.ts'
 export type { EndpointView } from './server/control/routes/endpoints.ts'
 export type { SandboxEvent } from './server/control/routes/events.ts'
 export type {
@@ -252,6 +250,7 @@ export type {
 } from './server/control/routes/limits.ts'
 export type { Collections } from './server/control/routes/records.ts'
 export type { OperationView, ProblemView } from './server/control/routes/reference.ts'
+export type { ConductOptions } from './server/control/routes/reports.ts'
 export type {
   NearestRequest,
   RequestCheck,
@@ -261,7 +260,7 @@ export type {
 export type { LogCounts } from './server/control/routes/requests.ts'
 export type { SandboxView, SavedSandboxView } from './server/control/routes/sandboxes.ts'
 export type { ScenarioStart } from './server/control/routes/scenarios.ts'
-export type { SavedSnapshot } from './server/control/routes/snapshots.ts'
+export type { SavedSnapshot } from './server/control/routes/state.ts'
 export type { SandboxSummary } from './server/control/sandbox-summary.ts'
 export type { StartingPoint } from './server/control/starting-point.ts'
 export * from './service/batch-predictions/builders.ts'

@@ -1,5 +1,5 @@
 import type { ConductReport, Finding } from '../core/conduct/finding.ts'
-import type { ConductOptions } from '../server/control/routes/conduct.ts'
+import type { ConductOptions } from '../server/control/routes/reports.ts'
 
 /** How the clients have behaved. */
 export interface Conduct extends Omit<ConductReport, 'object' | 'data'> {

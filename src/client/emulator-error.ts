@@ -81,3 +81,15 @@ function messageOf({ asked, detail, mitigation, issues = [] }: EmulatorErrorFact
   const lines = rest.map(({ pointer, detail }) => `  ${pointer === '' ? '(whole)' : pointer}: ${detail}`)
   return [asked === undefined ? sentences : `${asked}: ${sentences}`, ...lines].join('\n')
 }
+
+/** Statuses that mean that there is nothing to remove: no emulator, no sandbox, or an emulator that is closing. */
+const NOTHING_LEFT = [0, 404, 409]
+
+/** Removes a sandbox; it also resolves if that is already removed, or the emulator is closed. */
+export async function leave(remove: () => Promise<void>): Promise<void> {
+  try {
+    await remove()
+  } catch (error) {
+    if (!NOTHING_LEFT.includes((error as EmulatorError).status)) throw error
+  }
+}

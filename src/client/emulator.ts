@@ -29,8 +29,7 @@ function sandboxesOver(ask: CallControl) {
     /** Shows one sandbox, and opens it if it is only on disk. */
     show: (name: string): Promise<SandboxView> => ask('GET /sandboxes/{name}', { params: { name } }),
     /** Removes a sandbox with its snapshots and files. The default one rejects with `conflict`. */
-    delete: async (name: string): Promise<void> =>
-      void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
+    delete: (name: string): Promise<void> => ask('DELETE /sandboxes/{name}', { params: { name } }),
   }
 }
 
@@ -84,9 +83,10 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(parts: ClientPa
      * @param name 1 to 63 lower-case letters, digits and hyphens; absent: a random name that no other sandbox has
      * @param start options of the new sandbox; with them, the name of an existing sandbox rejects with `conflict`
      */
-    sandbox: async (name: string = freshName(), start?: SandboxStart): Promise<Sandbox> => {
+    sandbox: async (name: string = freshName(), start: SandboxStart = {}): Promise<Sandbox> => {
       if (!hasOptions(start)) return open(name, await makeUnlessThere(transport, ask, name))
-      await makeSandbox(ask, name, start)
+      const { fromSnapshot: from_snapshot, skipOnPoll: skip_on_poll, ...rest } = start
+      await ask('POST /sandboxes', { body: { ...rest, name, from_snapshot, skip_on_poll } })
       return open(name, true, start)
     },
     sandboxes: sandboxesOver(ask),
@@ -126,7 +126,7 @@ function freshName(): string {
 }
 
 /** Whether any option of a new sandbox is set. */
-function hasOptions(start: SandboxStart = {}): boolean {
+function hasOptions(start: SandboxStart): boolean {
   return Object.values(start).some((value) => value !== undefined)
 }
 
@@ -141,16 +141,6 @@ async function makeUnlessThere(transport: Transport, ask: CallControl, name: str
     await callControlOver<OwnCalls>(transport, name)('GET /clock')
     return false
   }
-}
-
-/** Creates a sandbox with the given options, or no sandbox if one of them is refused. */
-async function makeSandbox(
-  ask: CallControl,
-  name: string,
-  { fromSnapshot, skipOnPoll, ...start }: SandboxStart = {},
-): Promise<void> {
-  const named = { name, from_snapshot: fromSnapshot, skip_on_poll: skipOnPoll }
-  await ask('POST /sandboxes', { body: { ...start, ...named } })
 }
 
 /** Default time to wait for an emulator that is starting in another process, in real milliseconds. */

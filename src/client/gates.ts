@@ -29,14 +29,7 @@ export function gatesOver(ask: CallControl) {
      * await using gate = await sandbox.gates.hold({ operation: 'pages.create' }, { at: 'after-handler' })
      */
     hold: async (match: FaultMatch | 'everything', gate: GateFault) => {
-      const {
-        id,
-        remove,
-        [Symbol.asyncDispose]: dispose,
-      } = await faultsOver(ask).preset('gate', {
-        match,
-        do: [{ gate }],
-      })
+      const { id, remove, ...rule } = await faultsOver(ask).preset('gate', { match, do: [{ gate }] })
       const params = { id }
       return {
         /** Id of its fault rule. */
@@ -53,12 +46,9 @@ export function gatesOver(ask: CallControl) {
           refuseUnknownOptions('gate.waiting()', options, ['timeoutMs', 'signal'])
           const { timeoutMs: timeout_ms, signal } = options
           const route = 'POST /gates/{id}/wait'
-          const {
-            passed,
-            held,
-            description: detail = '',
-          } = await ask(route, { params, body: { count, timeout_ms }, signal })
-          if (passed) return held
+          const result = await ask(route, { params, body: { count, timeout_ms }, signal })
+          if (result.passed) return result.held
+          const { description: detail = '' } = result
           throw new EmulatorError({ status: 409, code: 'conflict', detail, asked: 'gate.waiting()' })
         },
         /** Lets requests go on. When it resolves, their steps have run. @returns what was released, in this order */
@@ -71,7 +61,7 @@ export function gatesOver(ask: CallControl) {
           (await ask('POST /gates/{id}/abort', { params })).held,
         /** Removes the gate, and releases what waits at it. Does nothing if it does not exist any more. */
         remove,
-        [Symbol.asyncDispose]: dispose,
+        [Symbol.asyncDispose]: rule[Symbol.asyncDispose],
       }
     },
     /** Every gate with what waits at it. */

@@ -1,3 +1,4 @@
+import { parsedJson } from '../core/json.ts'
 import { VERSION_HEADER } from '../server/control/route.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type ControlCall, controlPath, jsonText, realFetch, type Transport } from './transport.ts'
@@ -52,7 +53,7 @@ export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = ad
     const { status, headers } = response
     // Any server may respond with 200, and with any body.
     if (status < 300 && headers.get(VERSION_HEADER) === null) throw notAnEmulator(status, call.route)
-    return { status, body: parsed(text), etag: headers.get('etag') ?? undefined }
+    return { status, body: parsedJson(text), etag: headers.get('etag') ?? undefined }
   }
 }
 
@@ -105,12 +106,4 @@ export function networkReason(error: unknown): string {
   const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause
   if (inner instanceof Error) return 'code' in inner ? String(inner.code) : inner.message
   return error.name
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,22 +1,20 @@
 import type { RecordingBundle } from '../core/record/bundle.ts'
 import type { SandboxKeys } from '../core/request/plain-keys.ts'
 import type { CoverageReport, CoveredPoint } from '../server/control/coverage/report.ts'
-import type { ConductOptions } from '../server/control/routes/conduct.ts'
 import type { SandboxEvent } from '../server/control/routes/events.ts'
+import type { ConductOptions } from '../server/control/routes/reports.ts'
 import { type CallControl, callControlOver } from './ask.ts'
 import { clockOver } from './clock.ts'
 import { type Conduct, conductQueryOf } from './conduct.ts'
-import { EmulatorError } from './emulator-error.ts'
+import { EmulatorError, leave } from './emulator-error.ts'
 import { type EventOptions, followEvents } from './events.ts'
 import { faultsOver } from './faults.ts'
-import { type ApiRequestInit, fetchApi } from './fetch.ts'
 import { gatesOver } from './gates.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
-import { leave } from './leave.ts'
 import type { EmulatorAddress } from './over-http.ts'
 import { endpointsOver, limitsOver, settingsOver, stubsOver, webhooksOver } from './parts.ts'
 import { requestsOver } from './requests.ts'
-import { apiPath, controlPath, type Transport } from './transport.ts'
+import { apiPath, controlPath, realFetch, type Transport } from './transport.ts'
 
 /**
  * One sandbox, with the parts that every service has: its own state, clock, limits, faults, request log, webhooks and scenario.
@@ -24,6 +22,12 @@ import { apiPath, controlPath, type Transport } from './transport.ts'
  * or does not respond.
  */
 export type SandboxOf<Goal> = Readonly<ReturnType<typeof sandboxParts<Goal>>['sandbox']>
+
+/** A request of the emulated API. */
+export interface ApiRequestInit extends RequestInit {
+  /** The body as a value. It is sent as JSON, with the method POST unless `method` is set. */
+  readonly json?: unknown
+}
 
 /** The points of the contract, and which of them clients have met. */
 export interface ContractCoverage extends Omit<CoverageReport, 'object' | 'data'> {
@@ -173,5 +177,43 @@ function removed(name: string): EmulatorError {
     code: 'not_found',
     detail: `The sandbox "${name}" has been removed.`,
     mitigation: 'Create another one: emulator.sandbox().',
+  })
+}
+
+/** The address of the API of a sandbox, and the key for it. */
+interface ApiAddress extends EmulatorAddress {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  /** Looks up the key when it is needed. */
+  apiKey(): Promise<string>
+}
+
+/** Calls the emulated API. Rejects with {@link EmulatorError} (`foreign_url`) for a URL of another server. */
+async function fetchApi(
+  { url, baseUrl, apiKey, fetch = realFetch }: ApiAddress,
+  path: string,
+  { json, ...init }: ApiRequestInit = {},
+): Promise<Response> {
+  const target = targetOf(path, url, baseUrl)
+  const headers = new Headers(init.headers)
+  if (!headers.has('authorization')) headers.set('authorization', `Bearer ${await apiKey()}`)
+  if (json === undefined) return fetch(target, { ...init, headers })
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+  return fetch(target, { method: 'POST', ...init, headers, body: JSON.stringify(json) })
+}
+
+// URLs in responses of the API begin with `/v1` or `/@name`; paths below the base URL do not. A URL that begins with `/v1` is
+// about this sandbox, but without its name it would lead to the default one.
+function targetOf(path: string, url: string, baseUrl: string): string {
+  if (path.startsWith('/@')) return url + path
+  if (path.startsWith('/v1/')) return baseUrl + path.slice('/v1'.length)
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(path)) return `${baseUrl}${path.startsWith('/') ? '' : '/'}${path}`
+  if (URL.canParse(path) && new URL(path).origin === new URL(url).origin) return path
+  throw new EmulatorError({
+    status: 0,
+    code: 'foreign_url',
+    detail: `${path} is not at ${url}, so the key of this sandbox is not sent to it.`,
+    mitigation:
+      'Give a path below the base URL, such as /pages, or use the global fetch for other addresses.',
   })
 }

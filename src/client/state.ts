@@ -4,7 +4,7 @@ import type { SnapshotView } from '../core/sandboxes/snapshots.ts'
 import type { Row } from '../core/state/commit.ts'
 import type { Document } from '../core/state/state.ts'
 import type { Collections } from '../server/control/routes/records.ts'
-import type { SavedSnapshot } from '../server/control/routes/snapshots.ts'
+import type { SavedSnapshot } from '../server/control/routes/state.ts'
 import type { SandboxSummary } from '../server/control/sandbox-summary.ts'
 import { type CallControl, dataOf } from './ask.ts'
 
@@ -30,7 +30,8 @@ function secretsQuery({ secrets = false }: ShownSecrets = {}) {
 export type SandboxStateAccess = ReturnType<typeof stateOver>
 
 export function stateOver(ask: CallControl) {
-  // Only the caller knows the fields of the records in a collection, so outputs are cast to `T`.
+  // Only the caller knows the fields of the records in a collection.
+  const as = <T extends object>(output: Promise<object>) => output as Promise<T>
   return {
     /** The whole state. Secrets are digests; those that sign webhooks are masked unless `secrets` is true. */
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
@@ -44,41 +45,25 @@ export function stateOver(ask: CallControl) {
     /** Adds the records of a fixtures document; one with a known id replaces that record. */
     merge: (fixtures: FixturesDocument): Promise<{ readonly written: Readonly<Record<string, number>> }> =>
       ask('POST /fixtures', { body: fixtures }),
-    list: async <T extends object = StateRecord>(
-      collection: string,
-      options?: ShownSecrets,
-    ): Promise<readonly T[]> => {
-      const asked = ask('GET /state/{collection}', { params: { collection }, ...secretsQuery(options) })
-      return (await dataOf(asked)) as readonly object[] as readonly T[]
+    list: <T extends object = StateRecord>(collection: string, options?: ShownSecrets) => {
+      const query = secretsQuery(options)
+      return as<readonly T[]>(dataOf(ask('GET /state/{collection}', { params: { collection }, ...query })))
     },
-    get: async <T extends object = StateRecord>(
-      collection: string,
-      id: string,
-      options?: ShownSecrets,
-    ): Promise<T> =>
-      (await ask('GET /state/{collection}/{id}', {
-        params: { collection, id },
-        ...secretsQuery(options),
-      })) as object as T,
+    get: <T extends object = StateRecord>(collection: string, id: string, options?: ShownSecrets) => {
+      const query = secretsQuery(options)
+      return as<T>(ask('GET /state/{collection}/{id}', { params: { collection, id }, ...query }))
+    },
     /** Creates a record, or replaces all its fields. */
-    put: async <T extends object = StateRecord>(collection: string, record: StateRecord): Promise<T> =>
-      (await ask('PUT /state/{collection}/{id}', {
-        params: { collection, id: record.id },
-        body: record,
-      })) as object as T,
+    put: async <T extends object = StateRecord>(collection: string, record: StateRecord) => {
+      const params = { collection, id: record.id }
+      return as<T>(ask('PUT /state/{collection}/{id}', { params, body: record }))
+    },
     /** Changes fields of a record by a merge patch (RFC 7396): null removes a field. */
-    patch: async <T extends object = StateRecord>(
-      collection: string,
-      id: string,
-      patch: Fields,
-    ): Promise<T> =>
-      (await ask('PATCH /state/{collection}/{id}', {
-        params: { collection, id },
-        body: patch,
-      })) as object as T,
+    patch: <T extends object = StateRecord>(collection: string, id: string, patch: Fields) =>
+      as<T>(ask('PATCH /state/{collection}/{id}', { params: { collection, id }, body: patch })),
     /** Deletes a record, and the future events about it. */
-    delete: async (collection: string, id: string): Promise<void> =>
-      void (await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })),
+    delete: (collection: string, id: string): Promise<void> =>
+      ask('DELETE /state/{collection}/{id}', { params: { collection, id } }),
   }
 }
 
@@ -93,8 +78,7 @@ export function snapshotsOver(ask: CallControl) {
     /** Restores everything: records, clock, schedule, settings, limits and request log. A snapshot can be restored many times. */
     restore: (name: string): Promise<SandboxSummary & { readonly restored: string }> =>
       ask('POST /snapshots/{name}/restore', { params: { name } }),
-    delete: async (name: string): Promise<void> =>
-      void (await ask('DELETE /snapshots/{name}', { params: { name } })),
+    delete: (name: string): Promise<void> => ask('DELETE /snapshots/{name}', { params: { name } }),
     /** The state document of the snapshot. Secrets that sign webhooks are masked unless `secrets` is true. */
     export: (name: string, options?: ShownSecrets): Promise<Document> =>
       ask('GET /snapshots/{name}', { params: { name }, ...secretsQuery(options) }),

@@ -1,6 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { Lock, nodeFiles, type OnNotice, savedSandboxNames } from '../adapters/storage/index.ts'
+import type { ScenarioNotice } from '../adapters/scenarios/problem.ts'
+import { nodeFiles } from '../adapters/storage/files.ts'
+import { Lock } from '../adapters/storage/lock.ts'
+import { savedSandboxNames } from '../adapters/storage/names.ts'
+import type { StorageNotice } from '../adapters/storage/notice.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 
@@ -28,9 +32,9 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
   }
 }
 
-/** Writes notices of the storage to the log. */
-export function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {
-  return ({ level, message, ...fields }) => logger[level](message, fields)
+/** Writes notices to the log. */
+export function noticesTo({ logger = SILENT }: InternalOptions) {
+  return ({ level, message, ...fields }: StorageNotice | ScenarioNotice) => logger[level](message, fields)
 }
 
 /** The path of the state file of a sandbox. */

@@ -3,9 +3,9 @@ import type { RequestListener } from 'node:http'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
 import { CONTRACT, packageVersion, shippedFile } from '../adapters/package.ts'
-import type { OnScenarioNotice } from '../adapters/scenarios/problem.ts'
 import { ScenarioRunner } from '../adapters/scenarios/runner.ts'
-import { type Lock, thisProcess } from '../adapters/storage/index.ts'
+import type { Lock } from '../adapters/storage/lock.ts'
+import { thisProcess } from '../adapters/storage/process-identity.ts'
 import { webhookSenders } from '../adapters/webhooks/senders.ts'
 import type { ControlCall } from '../client/transport.ts'
 import { Settings } from '../core/assumptions.ts'
@@ -25,8 +25,8 @@ import { later } from '../core/time/realtime.ts'
 import type { EndpointBook } from '../endpoints/book.ts'
 import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
-import type { FetchHandler } from '../server/handlers.ts'
 import { Api, createServer } from '../server/http/api.ts'
+import type { FetchHandler } from '../server/http/fetch.ts'
 import {
   allowHosts,
   type GuardedRequest,
@@ -36,7 +36,7 @@ import {
 } from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
-import { lockData, savedSandboxes } from './data-folder.ts'
+import { lockData, noticesTo, savedSandboxes } from './data-folder.ts'
 import { openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
@@ -76,11 +76,8 @@ export async function openEmulatorOf(service: Service, options: InternalOptions)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
-    const maker = new WorkspaceSandboxes(
-      options,
-      { senders, scenarios: scenarios.runner, service: endpoints.service },
-      lock,
-    )
+    const adapters = { senders, scenarios: scenarios.runner, service: endpoints.service }
+    const maker = new WorkspaceSandboxes(options, adapters, lock)
     const { maxOpenSandboxes: maxOpen } = options
     sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict', maxOpen })
     // Other saved sandboxes are opened on first use; only their names are read here.
@@ -106,8 +103,8 @@ export async function openEmulatorOf(service: Service, options: InternalOptions)
 /** The runner of scenarios; `close` also closes the sources of their scripts. */
 async function openScenarios(options: InternalOptions, service: Service) {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
-  const { logger = SILENT, replay: { returned } = {} } = options
-  const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
+  const { returned } = options.replay ?? {}
+  const onNotice = noticesTo(options)
   if (scenarioSource !== undefined) {
     const runner = new ScenarioRunner({ source: scenarioSource, onNotice, returned })
     return { runner, textsOf: async () => ({}), close: async () => runner.close() }
@@ -241,7 +238,11 @@ async function serve(
   const stopOpening = openWhenDue({
     sandboxes,
     wakeTime: (name) => maker.wakeTime(name),
-    onProblem: (name, error) => reportBroken(options, sandboxes, name, error),
+    onProblem: (name, error) => {
+      if (!(error instanceof Refusal)) return context.onDefect(error)
+      sandboxes.cannotOpen(name, error.message)
+      options.logger?.error(lineOf(error), { event: 'sandbox_broken' })
+    },
     later,
     host: options.hostTime ?? hostTime,
   })
@@ -343,19 +344,6 @@ function refusedPages(logger = SILENT): (origin: string, refusal: Refusal) => vo
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
-}
-
-function reportBroken(
-  { logger = SILENT }: InternalOptions,
-  sandboxes: Sandboxes,
-  name: string,
-  error: unknown,
-): void {
-  if (!(error instanceof Refusal)) logger.error('The emulator has a defect.', { error })
-  else {
-    sandboxes.cannotOpen(name, error.message)
-    logger.error(lineOf(error), { event: 'sandbox_broken' })
-  }
 }
 
 function lineOf(error: Error): string {

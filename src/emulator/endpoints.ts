@@ -1,18 +1,20 @@
 import { readdirSync } from 'node:fs'
-import { type OnScenarioNotice, problemLine } from '../adapters/scenarios/problem.ts'
+import { problemLine } from '../adapters/scenarios/problem.ts'
+import { attempt } from '../adapters/storage/files.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import type { Service } from '../core/service.ts'
 import { repeatEvery } from '../core/time/realtime.ts'
 import { EndpointBook, endpointFiles, GIVEN } from '../endpoints/book.ts'
 import type { EndpointFolder } from '../endpoints/folder.ts'
-import { type InternalOptions, SILENT, startOptions } from './options.ts'
+import { noticesTo } from './data-folder.ts'
+import { type InternalOptions, startOptions } from './options.ts'
 
 /** Milliseconds between two looks at a folder that has no files yet. */
 const LOOK = 1_000
 
 /** Loads the endpoints of the option, and adds them to a service. Refuses wrong definitions, unless the option says otherwise. */
 export async function openEndpoints(builtIn: Service, options: InternalOptions): Promise<EndpointBook> {
-  const { endpoints = startOptions.endpoints.default, followEndpoints = false, logger = SILENT } = options
+  const { endpoints = startOptions.endpoints.default, followEndpoints = false } = options
   if (options.replay?.endpoints !== undefined) {
     const { serviceWithRecorded } = await import('../endpoints/recorded.ts')
     const recorded = new EndpointBook(serviceWithRecorded(builtIn, options.replay.endpoints))
@@ -29,14 +31,14 @@ export async function openEndpoints(builtIn: Service, options: InternalOptions):
   let folder: Promise<EndpointFolder> | undefined
   const load = async (): Promise<EndpointFolder> => {
     const files = await import('../endpoints/folder.ts')
-    const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
-    const opened = new files.EndpointFolder(endpoints, book, onNotice)
+    const opened = new files.EndpointFolder(endpoints, book, noticesTo(options))
     await opened.load()
     return opened
   }
   // The compiler and the watch of scripts take time, which a start without files saves.
   const look = async (): Promise<void> => {
-    if (folder === undefined && (isEmpty(endpoints) || (await endpointFiles(endpoints)).length === 0)) return
+    const isEmpty = () => (attempt(() => readdirSync(endpoints)) ?? []).length === 0
+    if (folder === undefined && (isEmpty() || (await endpointFiles(endpoints)).length === 0)) return
     stopLooking()
     folder ??= load()
     await folder
@@ -64,14 +66,6 @@ export async function openEndpoints(builtIn: Service, options: InternalOptions):
   }
   if (!followEndpoints) refuseProblems(book)
   return book
-}
-
-function isEmpty(folder: string): boolean {
-  try {
-    return readdirSync(folder).length === 0
-  } catch {
-    return true
-  }
 }
 
 function refuseProblems({ problems }: EndpointBook): void {

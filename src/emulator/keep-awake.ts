@@ -1,3 +1,4 @@
+import { errorMessage } from '../adapters/storage/files.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { CLOCK, SANDBOX_TABLE } from '../core/state/state.ts'
 import { type Cancel, later } from '../core/time/realtime.ts'
@@ -58,8 +59,8 @@ export function keepAwake(sandbox: Sandbox): Cancel {
     isWorking = false
     if (stopped.signal.aborted) return
     // The run is repeated every second, but the same message is reported only once.
-    if (messageOf(error) !== reported) sandbox.options.onDefect(error)
-    reported = messageOf(error)
+    if (errorMessage(error) !== reported) sandbox.options.onDefect(error)
+    reported = errorMessage(error)
     cancel = later(RETRY, wake)
   }
   const stopHearing = sandbox.store.onCommit(({ changes }) => {
@@ -78,8 +79,4 @@ export function keepAwake(sandbox: Sandbox): Cancel {
     stopped.abort()
     cancel()
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

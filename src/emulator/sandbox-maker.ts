@@ -1,15 +1,11 @@
 import { areUnchanged, type FixturesRead, readAgain, readFixtures } from '../adapters/fixtures.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
-import {
-  guardedFiles,
-  type Lock,
-  nodeFiles,
-  type OnNotice,
-  onDisk,
-  Persistence,
-  readWakeTime,
-  SnapshotFiles,
-} from '../adapters/storage/index.ts'
+import { attempt, guardedFiles, nodeFiles, onDisk } from '../adapters/storage/files.ts'
+import type { Lock } from '../adapters/storage/lock.ts'
+import type { OnNotice } from '../adapters/storage/notice.ts'
+import { Persistence } from '../adapters/storage/persistence.ts'
+import { SnapshotFiles } from '../adapters/storage/snapshots.ts'
+import { readWakeTime } from '../adapters/storage/state-file.ts'
 import type { WebhookSenders } from '../adapters/webhooks/senders.ts'
 import { isStorageFailure, Refusal, refuse } from '../core/errors.ts'
 import { arm, disarm } from '../core/faults/arm.ts'
@@ -147,7 +143,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
       disk.persistence.attach(sandbox)
       return this.#opened(sandbox, disk)
     } catch (error) {
-      if (isOurs) removeQuietly(disk)
+      // A failure of the removal must not hide this one.
+      if (isOurs) attempt(() => remove(disk))
       else disk.persistence.close()
       throw error
     }
@@ -212,12 +209,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
         this.#delay(scope)
       })
     }
-    const { rate: present } = sandbox.clock
-    if (
-      (rate ?? present) === present &&
-      (skipOnPoll ?? sandbox.clock.skipsOnPoll) === sandbox.clock.skipsOnPoll
-    )
-      return
+    const { rate: present, skipsOnPoll: skips } = sandbox.clock
+    if ((rate ?? present) === present && (skipOnPoll ?? skips) === skips) return
     runDueEvents(sandbox)
     setClock(sandbox, { rate, skip_on_poll: skipOnPoll })
   }
@@ -257,16 +250,9 @@ export class WorkspaceSandboxes implements SandboxMaker {
       if (lock?.lost === undefined) report(notice)
     }
     const context = { service: this.#service, strict: this.#strict }
-    const directory = snapshotFolderOf(this.#options, name)
+    const [file, directory] = [this.#fileOf(name), snapshotFolderOf(this.#options, name)]
     return {
-      persistence: new Persistence({
-        file: this.#fileOf(name),
-        discardJournal,
-        importCommand,
-        later,
-        onNotice,
-        files,
-      }),
+      persistence: new Persistence({ file, discardJournal, importCommand, later, onNotice, files }),
       snapshots: new SnapshotFiles({ directory, sandbox: name, context, onNotice, files }),
     }
   }
@@ -365,11 +351,4 @@ interface OnDisk {
 function remove({ persistence, snapshots }: OnDisk): void {
   persistence.remove()
   snapshots.clear()
-}
-
-// Called after a failure, which is reported instead of another one.
-function removeQuietly(disk: OnDisk): void {
-  try {
-    remove(disk)
-  } catch {}
 }

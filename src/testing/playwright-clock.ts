@@ -1,7 +1,7 @@
 import type { Page, Request } from '@playwright/test'
 import type { SandboxClient } from '../index.ts'
 import { ClientActivity } from './client-activity.ts'
-import { ClockPair, type SyncedClock, stoppedAt } from './synced-clock.ts'
+import { pairClocks, type SyncedClock, stoppedAt } from './synced-clock.ts'
 
 /** Virtual milliseconds that `page.clock` runs in real time between its installation and its pause. */
 const BEFORE = 3_600_000
@@ -48,7 +48,7 @@ export async function syncPageClock(sandbox: SandboxClient, page: Page): Promise
     },
     turns: 3,
   }
-  const pair = new ClockPair(sandbox, timers, activity)
+  const pair = pairClocks(sandbox, timers, activity)
   clock.runFor = async (time) => {
     if (typeof time === 'number') await pair.advance(`${time}ms`)
     else throw new TypeError(`The synced page.clock.runFor() accepts milliseconds only, not "${time}".`)

@@ -30,58 +30,49 @@ const PATIENCE = 5_000
 const MAX_STEPS = 5_000
 
 /** Advances the clock of a sandbox and the timers of a client together, one event or one timer at a time. */
-export class ClockPair {
-  readonly #sandbox: SandboxClient
-  readonly #timers: FakeTimers
-  readonly #activity: ClientActivity
-  readonly #advance: SandboxClient['clock']['advance']
-  #isRunning = false
-
-  constructor(sandbox: SandboxClient, timers: FakeTimers, activity: ClientActivity) {
-    this.#sandbox = sandbox
-    this.#timers = timers
-    this.#activity = activity
-    this.#advance = sandbox.clock.advance
-    sandbox.clock.advance = (target, options) => this.advance(target, options)
-  }
+export function pairClocks(sandbox: SandboxClient, timers: FakeTimers, activity: ClientActivity) {
+  const ownAdvance = sandbox.clock.advance
+  let isRunning = false
+  sandbox.clock.advance = advance
+  return { advance, restore }
 
   /** Gives the sandbox its own clock again. */
-  restore(): void {
-    this.#sandbox.clock.advance = this.#advance
+  function restore(): void {
+    sandbox.clock.advance = ownAdvance
   }
 
   /** Advances both to a target, and until both are quiet there. */
-  async advance(target: string | ClockTarget, options: AdvanceOptions = {}): Promise<AdvanceResult> {
+  async function advance(target: string | ClockTarget, options: AdvanceOptions = {}): Promise<AdvanceResult> {
     const goal = typeof target === 'string' ? { by: target } : target
     if ('max_events' in goal || 'max_to' in goal) throw new TypeError(NO_LIMITS)
-    if (this.#isRunning) throw new Error(BUSY)
-    this.#isRunning = true
+    if (isRunning) throw new Error(BUSY)
+    isRunning = true
     try {
-      return await this.#run(goal, options)
+      return await run(goal, options)
     } finally {
-      this.#isRunning = false
+      isRunning = false
     }
   }
 
-  async #run(target: ClockTarget, options: AdvanceOptions): Promise<AdvanceResult> {
-    const { now: from } = await this.#sandbox.clock.show()
-    const { now } = await this.#timers.show()
+  async function run(target: ClockTarget, options: AdvanceOptions): Promise<AdvanceResult> {
+    const { now: from } = await sandbox.clock.show()
+    const { now } = await timers.show()
     const start = Math.max(now, Date.parse(from))
     const tally = new EventTally()
-    await this.#settle(now)
+    await settle(now)
     // Each may have moved alone since the last advance.
-    if (now > Date.parse(from)) tally.addAll(await this.#advance({ to: formatInstant(now) }, options))
-    await this.#follow(start)
+    if (now > Date.parse(from)) tally.addAll(await ownAdvance({ to: formatInstant(now) }, options))
+    await follow(start)
     const ms = 'by' in target ? parseDuration(target.by) : undefined
     let goal = ms === undefined ? target : { to: formatInstant(start + ms) }
     let left = 'steps' in goal ? goal.steps : 1
     for (let steps = 1; ; steps += 1) {
       options.signal?.throwIfAborted()
-      const result = await this.#step(goal, options, steps > MAX_STEPS)
+      const result = await step(goal, options, steps > MAX_STEPS)
       const ran = result.events.length + result.failed.length
       tally.addAll(result)
-      if (ran > 0) await this.#settle(Date.parse(result.to))
-      const isQuiet = !(await this.#follow(Date.parse(result.to)))
+      if (ran > 0) await settle(Date.parse(result.to))
+      const isQuiet = !(await follow(Date.parse(result.to)))
       if (result.stopped !== undefined) continue
       left -= ran > 0 ? 1 : left
       if ('to' in goal && isQuiet) return tally.result({ from, to: result.to })
@@ -91,57 +82,56 @@ export class ClockPair {
   }
 
   // At most up to the next instant at which anything happens. `stopped` when the goal is not reached.
-  async #step(goal: ClockTarget, options: AdvanceOptions, isLate: boolean): Promise<AdvanceResult> {
-    const { next: event, now } = await this.#sandbox.clock.show()
-    const timer = await this.#nextTimer()
+  async function step(goal: ClockTarget, options: AdvanceOptions, isLate: boolean): Promise<AdvanceResult> {
+    const { next: event, now } = await sandbox.clock.show()
+    const timer = await nextTimer()
     const eventDue = event === null ? Number.POSITIVE_INFINITY : Date.parse(event.at)
     const goalDue = 'to' in goal ? Date.parse(goal.to) : Number.POSITIVE_INFINITY
     const instant = Math.max(Date.parse(now), Math.min(timer.due, eventDue, goalDue))
     // The receiver of a webhook sees the instant of its event. Timers that are due then run after it.
     const before = Math.min(instant, timer.due - 1)
-    if (before > timer.now && Number.isFinite(before)) await this.#timers.run(before - timer.now)
-    if ('steps' in goal && (event === null || instant === eventDue))
-      return this.#advance({ steps: 1 }, options)
+    if (before > timer.now && Number.isFinite(before)) await timers.run(before - timer.now)
+    if ('steps' in goal && (event === null || instant === eventDue)) return ownAdvance({ steps: 1 }, options)
     const isWrong = 'by' in goal || ('until' in goal && isLate)
-    if (isWrong || !Number.isFinite(instant) || instant >= goalDue) return this.#advance(goal, options)
+    if (isWrong || !Number.isFinite(instant) || instant >= goalDue) return ownAdvance(goal, options)
     const to = formatInstant(instant)
-    if ('until' in goal) return this.#advance({ ...goal, max_to: to }, options)
-    return { ...(await this.#advance({ to }, options)), stopped: 'limit' }
+    if ('until' in goal) return ownAdvance({ ...goal, max_to: to }, options)
+    return { ...(await ownAdvance({ to }, options)), stopped: 'limit' }
   }
 
   // Runs the timers of the client up to an instant, one after the other. @returns whether there were any
-  async #follow(instant: number): Promise<boolean> {
+  async function follow(instant: number): Promise<boolean> {
     for (let ran = false; ; ran = true) {
-      const { now, due, name } = await this.#nextTimer()
+      const { now, due, name } = await nextTimer()
       if (due > instant) {
-        if (instant > now) await this.#timers.run(instant - now)
+        if (instant > now) await timers.run(instant - now)
         return ran
       }
-      this.#activity.add(name)
-      await this.#timers.run(due - now)
-      await this.#settle(due)
+      activity.add(name)
+      await timers.run(due - now)
+      await settle(due)
     }
   }
 
-  async #nextTimer() {
-    const { now, timers } = await this.#timers.show()
+  async function nextTimer() {
+    const { now, timers: all } = await timers.show()
     const none = { due: Number.POSITIVE_INFINITY, name: '' }
-    const { due, name } = timers.reduce((first, each) => (each.due < first.due ? each : first), none)
+    const { due, name } = all.reduce((first, each) => (each.due < first.due ? each : first), none)
     return { now, due: Math.ceil(due), name }
   }
 
   // Waits until the requests of the client are answered and its code has gone on.
-  async #settle(instant: number): Promise<void> {
+  async function settle(instant: number): Promise<void> {
     for (let quiet = 0, seen = '', since = real.elapsed(); ; ) {
-      this.#activity.refuseEndless(instant)
-      const isWaiting = await this.#timers.turn()
-      const { state, open } = this.#activity
+      activity.refuseEndless(instant)
+      const isWaiting = await timers.turn()
+      const { state, open } = activity
       if (state !== seen) [quiet, seen, since] = [0, state, real.elapsed()]
       else quiet = isWaiting ? 0 : quiet + 1
       const isLate = real.elapsed() - since > PATIENCE
-      if (quiet < this.#timers.turns && !isLate) continue
+      if (quiet < timers.turns && !isLate) continue
       // A request that a fault holds open has no answer, and the client goes on without one.
-      if (open.length === 0 || open.length <= (await this.#sandbox.clock.show()).held) return
+      if (open.length === 0 || open.length <= (await sandbox.clock.show()).held) return
       if (isLate) throw new Error(unanswered(open))
       quiet = 0
     }

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest'
 import { nextTurn } from '../core/time/real.ts'
 import type { SandboxClient } from '../index.ts'
 import { ClientActivity, followRequests } from './client-activity.ts'
-import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt } from './synced-clock.ts'
+import { type FakeTimers, pairClocks, type SyncedClock, stoppedAt } from './synced-clock.ts'
 
 /** What `vi` does not show of its fake timers, which are those of @sinonjs/fake-timers. Each fake function has it. */
 interface FakeClock {
@@ -52,7 +52,7 @@ export async function syncClock(sandbox: SandboxClient): Promise<SyncedClock> {
   else vi.setSystemTime(now)
   const activity = new ClientActivity()
   const { advanceTimersByTimeAsync } = vi
-  const pair = new ClockPair(sandbox, fakeTimers(advanceTimersByTimeAsync), activity)
+  const pair = pairClocks(sandbox, fakeTimers(advanceTimersByTimeAsync), activity)
   const endFollowing = followRequests(activity)
   vi.advanceTimersByTimeAsync = async (ms) => {
     await pair.advance(`${ms}ms`)

@@ -3,7 +3,7 @@ import { createRequire, isBuiltin, SourceMap } from 'node:module'
 import { dirname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
-import type { createJiti, JitiOptions } from 'jiti'
+import type { createJiti as Create, JitiOptions } from 'jiti'
 import { isObject } from '../../core/json.ts'
 import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
@@ -25,7 +25,7 @@ const OPTIONS: JitiOptions = { fsCache: false, moduleCache: false, interopDefaul
  * without a type check. Rejects with a {@link ScenarioError}. @param files filled with the files that were read, also on failure
  */
 export async function importScript(file: string, files: Set<string>): Promise<unknown> {
-  const modules = new Modules((await loaded(import('jiti'))).createJiti, files)
+  const modules = modulesWith((await loaded(import('jiti'))).createJiti, files)
   let cancel = () => {}
   const overdue = new Promise<never>((_, reject) => {
     const message = `did not finish within ${LOAD_MS} ms. Look for a promise that never settles.`
@@ -43,61 +43,47 @@ export async function importScript(file: string, files: Set<string>): Promise<un
 }
 
 /** One script and its helpers. It is dropped with them: nothing global refers to a module. */
-class Modules {
-  readonly places = new Map<string, SourceMap>()
-  readonly #createJiti: typeof createJiti
-  readonly #files: Set<string>
-  readonly #modules = new Map<string, Module>()
-
-  constructor(create: typeof createJiti, files: Set<string>) {
-    this.#createJiti = create
-    this.#files = files
-  }
+function modulesWith(createJiti: typeof Create, files: Set<string>) {
+  const places = new Map<string, SourceMap>()
+  const modules = new Map<string, Module>()
+  return { load, places }
 
   /** The exports of a file. With `async` it returns a promise, since the module may await something at its top level. */
-  load(file: string, async: boolean): unknown {
-    const known = this.#modules.get(file)
+  function load(file: string, async: boolean): unknown {
+    const known = modules.get(file)
     // A module that is still being evaluated is part of a circle; its exports so far are used, as in Node.
     if (known !== undefined) return known.exports
     const module: Module = { exports: {} }
-    this.#modules.set(file, module)
-    this.#files.add(file)
+    modules.set(file, module)
+    files.add(file)
     if (file.endsWith('.json')) module.exports = JSON.parse(readRegular(file))
-    const evaluated = file.endsWith('.json') ? undefined : this.#evaluate(file, module, async)
+    const evaluated = file.endsWith('.json') ? undefined : evaluate(file, module, async)
     return async ? Promise.resolve(evaluated).then(() => module.exports) : module.exports
   }
 
-  #evaluate(file: string, module: Module, async: boolean): unknown {
-    const jiti = this.#createJiti(file, OPTIONS)
+  function evaluate(file: string, module: Module, async: boolean): unknown {
+    const jiti = createJiti(file, OPTIONS)
     const source = readRegular(file)
     const code = jiti.transform({ filename: file, source, ts: /\.[cm]?ts$/.test(file), async })
     if (code.startsWith('exports.__JITI_ERROR__')) throw syntaxError(file, code)
     const [, map] = /\n\/\/# sourceMappingURL=data:application\/json;[^,]*base64,(\S+)\s*$/.exec(code) ?? []
-    if (map !== undefined)
-      this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
+    if (map !== undefined) places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
     const resolve = (id: string): string => fileURLToPath(jiti.esmResolve(id))
     const request = (id: string, async: boolean): unknown => {
       // Scripts need only these functions of the emulator, and can import them wherever the package is installed.
       if (id === PACKAGE) return { defineScenario, defineEndpoint: noted }
       const path = isBuiltin(id) ? undefined : resolve(id)
-      if (path?.includes(`${sep}node_modules${sep}`) === false) return this.load(path, async)
+      if (path?.includes(`${sep}node_modules${sep}`) === false) return load(path, async)
       return async ? jiti.import(id) : createRequire(file)(id)
     }
     const require = (id: string) => request(id, false)
     const importModule = async (id: string) => request(id, true)
+    const urlOf = (id: string) => pathToFileURL(resolve(id)).href
     // The names are those that the compiled code of jiti uses.
     const head = `(${async ? 'async ' : ''}function (exports, require, module, __filename, __dirname, jitiImport, jitiESMResolve) { `
     const script = new Script(`${head}${code}\n})`, { filename: file, columnOffset: -head.length })
     const run = script.runInThisContext({ displayErrors: false })
-    return run(
-      module.exports,
-      require,
-      module,
-      file,
-      dirname(file),
-      importModule,
-      (id: string) => pathToFileURL(resolve(id)).href,
-    )
+    return run(module.exports, require, module, file, dirname(file), importModule, urlOf)
   }
 }
 

@@ -221,11 +221,8 @@ export class ScenarioRunner {
   #complain(sandbox: Sandbox, { name }: ScenarioRow, problem: string): void {
     if (this.#problems.get(sandbox) === problem) return
     this.#problems.set(sandbox, problem)
-    this.#notify(
-      'warn',
-      'scenario_failed',
-      `${this.#title(sandbox, name)} keeps its present version: ${problem}`,
-    )
+    const message = `${this.#title(sandbox, name)} keeps its present version: ${problem}`
+    this.#notify('warn', 'scenario_failed', message)
   }
 
   #title({ name: sandbox }: Sandbox, name: string): string {

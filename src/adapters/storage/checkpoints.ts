@@ -1,7 +1,7 @@
 import { Refusal } from '../../core/errors.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import type { Cancel, Later } from '../../core/time/realtime.ts'
-import { errorMessage } from './files.ts'
+import { attempt, errorMessage } from './files.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */
 const QUIET = 50
@@ -66,11 +66,8 @@ export class Checkpoints {
 
   /** As {@link now}, but a failure is only reported. */
   try(): void {
-    try {
-      this.now()
-    } catch {
-      // It has been reported, and the next try is planned.
-    }
+    // It has been reported, and the next try is planned.
+    attempt(() => this.now())
   }
 
   stop(): void {

@@ -4,7 +4,7 @@ import { loadDocument } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Commit } from '../../core/state/commit.ts'
 import type { Cancel, Later } from '../../core/time/realtime.ts'
-import { errorMessage, type FileStat, type Files, replace } from './files.ts'
+import { attempt, errorMessage, type FileStat, type Files, replace } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf } from './journal-format.ts'
 import { refusedOf } from './names.ts'
@@ -134,13 +134,10 @@ export class Edits {
     // The next save from the same editor is an edit of the same revision, and contains this one.
     sandbox.content.accept(revision)
     file.accept(digest, stat)
-    try {
-      // After a kill before the next checkpoint, this commit is replayed on the edited file: it may also move the clock.
-      const last = commit === undefined ? sandbox.store.revision : commit.revision - 1
-      journal.name({ file: digest, revision: last })
-    } catch {
-      // The checkpoint that follows writes the file again; if it fails too, it is reported.
-    }
+    // After a kill before the next checkpoint, this commit is replayed on the edited file: it may also move the clock.
+    const last = commit === undefined ? sandbox.store.revision : commit.revision - 1
+    // The checkpoint that follows writes the file again; if it fails too, it is reported.
+    attempt(() => journal.name({ file: digest, revision: last }))
     this.#report('info', 'edit_taken', `The edit of ${file.path} has been applied.`)
     return 'handled'
   }
@@ -187,11 +184,8 @@ export class Edits {
   #removed(): Look {
     const { file } = this.#options
     file.accept(undefined, undefined)
-    this.#report(
-      'warn',
-      'file_removed',
-      `${file.path} has been removed. The sandbox is in memory, and the file is written again; to start again, use reset, or stop the emulator and then remove the file.`,
-    )
+    const message = `${file.path} has been removed. The sandbox is in memory, and the file is written again; to start again, use reset, or stop the emulator and then remove the file.`
+    this.#report('warn', 'file_removed', message)
     return 'handled'
   }
 

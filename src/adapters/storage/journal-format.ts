@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { isObject } from '../../core/json.ts'
+import { isObject, parsedJson } from '../../core/json.ts'
 import { type Commit, type LoggedCommit, logged } from '../../core/state/commit.ts'
 import { SANDBOX_TABLE } from '../../core/state/state.ts'
 import type { Files } from './files.ts'
@@ -55,12 +55,8 @@ export function headerLine(known: KnownFile): Line {
 export function decodeLine(bytes: Buffer): Line | undefined {
   const json = bytes.subarray(BEFORE)
   if (bytes.toString('latin1', 0, BEFORE) !== `${hex(crc32(json))} `) return undefined
-  try {
-    const line: unknown = JSON.parse(json.toString())
-    return isObject(line) ? (line as unknown as Line) : undefined
-  } catch {
-    return undefined
-  }
+  const line = parsedJson(json.toString())
+  return isObject(line) ? (line as unknown as Line) : undefined
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { utimesSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Refusal } from '../../core/errors.ts'
+import { parsedJson } from '../../core/json.ts'
 import { elapsedTime, hostTime } from '../../core/time/clock.ts'
 import { later, repeatEvery } from '../../core/time/realtime.ts'
 import { attempt, create, nodeFiles as fs, present } from './files.ts'
@@ -166,7 +167,7 @@ function readLock(path: string): Found {
   const [text, stat] = [fs.read(path)?.toString(), fs.stat(path)]
   if (text === undefined || stat === undefined) return MISSING
   const beat = Number(stat.modified) / 1e6
-  const { pid = 0, host = '', nonce = '' } = attempt(() => JSON.parse(text) as Partial<Found>) ?? {}
+  const { pid = 0, host = '', nonce = '' } = (parsedJson(text) ?? {}) as Partial<Found>
   // The nonce becomes a part of paths.
   if (pid > 0 && /^\w+$/.test(nonce)) return { pid, host, nonce, beat }
   if (!/^(\0*$|\{"pid":)/.test(text))

@@ -6,7 +6,7 @@ import type { Document } from '../../core/state/state.ts'
 import type { Later } from '../../core/time/realtime.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { Edits } from './edits.ts'
-import { type Files, nodeFiles, temporary } from './files.ts'
+import { attempt, type Files, nodeFiles, temporary } from './files.ts'
 import { JournalWriter } from './journal.ts'
 import { journalOf, realPathOf } from './names.ts'
 import type { OnNotice, StorageNotice } from './notice.ts'
@@ -117,7 +117,8 @@ export class Persistence {
   close(): void {
     if (this.#attached !== undefined) {
       const { sandbox, edits, checkpoints } = this.#attached
-      const hasEdit = this.#isEdited(edits)
+      // The last look refuses an edit that would have to wait. If it fails, so does the checkpoint, which reports the reason.
+      const hasEdit = attempt(() => edits.look(true)) !== 'unchanged'
       if (hasEdit || !isDeepStrictEqual(this.#saved, changeMarkOf(sandbox))) checkpoints.try()
     }
     this.#stop()
@@ -137,38 +138,20 @@ export class Persistence {
     this.#attached = undefined
   }
 
-  // The last look refuses an edit that would have to wait.
-  #isEdited(edits: Edits): boolean {
-    try {
-      return edits.look(true) !== 'unchanged'
-    } catch {
-      // The checkpoint fails for the same reason, which is then reported.
-      return true
-    }
-  }
-
   #continue({ file, journal, hasCommits, isDiscarded }: Recovered, sandbox: Sandbox): void {
     // A crash may have left half a file.
     for (const each of [this.file, this.#journal.path]) this.#files.remove(temporary(each))
     this.#state.accept(file?.digest, file?.stat)
     if (journal === undefined) {
       this.#journal.begin({ file: file?.digest ?? null, revision: sandbox.store.revision })
-      if (isDiscarded)
-        this.#report(
-          'warn',
-          'journal_discarded',
-          `${this.#journal.path} has been discarded: it did not continue the file.`,
-        )
+      const message = `${this.#journal.path} has been discarded: it did not continue the file.`
+      if (isDiscarded) this.#report('warn', 'journal_discarded', message)
       return
     }
     if (!hasCommits) this.#saved = changeMarkOf(sandbox)
     this.#journal.continue(journal.end)
-    if (journal.isTorn)
-      this.#report(
-        'warn',
-        'journal_torn',
-        `${this.#journal.path}, byte ${journal.end}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been left out.`,
-      )
+    const message = `${this.#journal.path}, byte ${journal.end}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been left out.`
+    if (journal.isTorn) this.#report('warn', 'journal_torn', message)
   }
 
   #save(sandbox: Sandbox): void {
@@ -185,11 +168,8 @@ export class Persistence {
     const { edits, sandbox } = this.#attached
     edits.refuse(`${this.file} had to be written, because its journal was lost`)
     this.#save(sandbox)
-    this.#report(
-      'error',
-      'journal_lost',
-      `${this.#journal.path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything was in memory, and ${this.file} has been written with a new journal. Exclude the data directory from programs that clean up or rotate files.`,
-    )
+    const message = `${this.#journal.path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything was in memory, and ${this.file} has been written with a new journal. Exclude the data directory from programs that clean up or rotate files.`
+    this.#report('error', 'journal_lost', message)
   }
 
   #report(level: StorageNotice['level'], event: StorageNotice['event'], message: string): void {

@@ -41,14 +41,10 @@ export interface TargetOptions {
  * between check and connection (DNS rebinding) has no effect. Link-local addresses are never allowed.
  */
 export class Targets {
-  readonly #allowed: ReadonlySet<string>
-  readonly #forbiddenPorts: () => readonly number[]
-  readonly #resolve: Resolve
+  readonly #options: TargetOptions
 
-  constructor({ allowed, forbiddenPorts, resolve = systemResolve }: TargetOptions) {
-    this.#allowed = allowed
-    this.#forbiddenPorts = forbiddenPorts
-    this.#resolve = resolve
+  constructor(options: TargetOptions) {
+    this.#options = options
   }
 
   /** Checks a URL and looks up its name. Rejects with the resolver's error when the name has no address. */
@@ -76,7 +72,7 @@ export class Targets {
     if (isIP(host) !== 0) return this.#refusal(target, host, host, port)
     if (host.replace(BELOW_LOCALHOST, 'localhost') === 'localhost')
       return this.#refusal(target, host, '127.0.0.1', port)
-    return given === INBOX_URL || this.#allowed.has(target)
+    return given === INBOX_URL || this.#options.allowed.has(target)
       ? undefined
       : `${host} may resolve to another machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
   }
@@ -85,7 +81,8 @@ export class Targets {
     const family = isIP(host)
     if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }]
     // Resolvers of many systems know only the name itself.
-    const addresses = await this.#resolve(host.replace(BELOW_LOCALHOST, 'localhost'))
+    const { resolve = systemResolve } = this.#options
+    const addresses = await resolve(host.replace(BELOW_LOCALHOST, 'localhost'))
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     return addresses
   }
@@ -97,11 +94,11 @@ export class Targets {
         return `${where} is a link-local address, a metadata address or not the address of a host; webhooks to it are never allowed`
       case 'loopback':
         // A webhook to the emulator itself could call the control interface, which trusts requests from this machine.
-        return this.#forbiddenPorts().includes(port)
+        return this.#options.forbiddenPorts().includes(port)
           ? `port ${port} belongs to the emulator, which receives no webhooks there; use another port for the receiver`
           : undefined
       case 'other':
-        return this.#allowed.has(target)
+        return this.#options.allowed.has(target)
           ? undefined
           : `${where} is not on this machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
     }

@@ -1,14 +1,16 @@
+import type * as z from 'zod'
 import { isStorageFailure, Refusal, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import { IssueList } from '../../core/issue-list.ts'
+import type { Issue } from '../../core/json.ts'
 import type { ControlInput } from '../../core/record/recording.ts'
 import { runWaiting } from '../../core/request/pipeline.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
+import { parsed, zodIssues } from '../../core/zod-issues.ts'
 import { openSandbox } from '../selection.ts'
 import type { ControlHost } from './host.ts'
-import { check } from './input.ts'
 import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
 /** A call, before its input is checked. */
@@ -91,10 +93,23 @@ export function replyStatus({ status, body, stream }: ControlReply): number {
 function parseInput({ settings }: Sandbox, route: AnyControlRoute, value: unknown, query: unknown) {
   const input = controlInput(route, settings)
   const issues = new IssueList()
-  const parsed = {
+  const given = {
     query: check(input.query ?? nothing, query, '/query', issues),
     body: route.method === 'GET' ? undefined : check(input.body ?? nothing, value, '', issues),
   }
   refuseInvalid(issues)
-  return parsed
+  return given
 }
+
+/**
+ * Checks a value against a schema and adds its issues to the list; an unknown field gets the nearest known name. Returns
+ * undefined for an invalid value.
+ */
+function check(schema: z.ZodType, value: unknown, at: string, issues: IssueList): unknown {
+  const result = parsed(schema, value)
+  if (result.success) return result.data
+  for (const issue of zodIssues(result.error, at)) issues.push(value === undefined ? NO_BODY : issue)
+  return undefined
+}
+
+const NO_BODY: Issue = { pointer: '', detail: 'a JSON body is required' }

@@ -35,7 +35,7 @@ export interface FeedSource {
  * reader, up to {@link MAX_WAITING}. Without readers there is no timer and no listener.
  */
 export class Feeds {
-  readonly #open = new Set<Feed>()
+  readonly #open = new Set<ReturnType<typeof feedTo>>()
   readonly #later: Later
   #cancel: Cancel | undefined
 
@@ -62,7 +62,7 @@ export class Feeds {
       })
     }
     return (res) => {
-      const feed = new Feed(res, source)
+      const feed = feedTo(res, source)
       const end = () => feed.end('the emulator is closing')
       this.#open.add(feed)
       this.#cancel ??= this.#later(PULSE, this.#pulse)
@@ -88,80 +88,73 @@ export class Feeds {
   }
 }
 
-class Feed {
-  readonly #res: ServerResponse
-  readonly #source: FeedSource
-  #stop: (() => void) | undefined
-  #id = 0
-  #age = 0
+function feedTo(res: ServerResponse, source: FeedSource) {
+  let stopHearing: (() => void) | undefined
+  let id = 0
+  let age = 0
   /** Events that were dropped since the buffer was last empty. */
-  #dropped = 0
+  let dropped = 0
   /** Pulses since the first dropped event, or since the end was written. */
-  #stuck = 0
+  let stuck = 0
+  return { start, stop, end, look }
 
-  constructor(res: ServerResponse, source: FeedSource) {
-    this.#res = res
-    this.#source = source
-  }
-
-  start(): void {
-    const res = this.#res
+  function start(): void {
     res.setHeader('Content-Type', 'text/event-stream')
     if (res.req.method === 'HEAD') {
       res.end()
       return
     }
-    res.on('drain', () => this.#caughtUp())
-    this.#tell('hello', this.#source.hello())
-    this.#stop = this.#source.listen(this.#tell)
+    res.on('drain', () => caughtUp())
+    tell('hello', source.hello())
+    stopHearing = source.listen(tell)
   }
 
   /** Stops listening; no further events are sent. */
-  stop(): void {
-    this.#stop?.()
-    this.#stop = undefined
+  function stop(): void {
+    stopHearing?.()
+    stopHearing = undefined
   }
 
   /** Sends the reason and ends the response. Destroys the connection of a reader that does not read. */
-  end(reason: string): void {
-    this.stop()
-    if (this.#dropped > 0) this.#res.destroy()
+  function end(reason: string): void {
+    stop()
+    if (dropped > 0) res.destroy()
     else {
-      this.#tell('end', { reason })
-      this.#res.end()
+      tell('end', { reason })
+      res.end()
     }
   }
 
-  look(): void {
-    this.#age += 1
-    if (this.#dropped > 0 || this.#res.writableEnded) this.#wait()
-    else if (!this.#source.isThere()) this.end('the sandbox was removed')
-    else if (this.#age % HEARTBEAT === 0) this.#write(':\n\n')
+  function look(): void {
+    age += 1
+    if (dropped > 0 || res.writableEnded) wait()
+    else if (!source.isThere()) end('the sandbox was removed')
+    else if (age % HEARTBEAT === 0) write(':\n\n')
   }
 
-  #wait(): void {
-    this.#stuck += 1
-    if (this.#stuck >= PATIENCE) this.#res.destroy()
+  function wait(): void {
+    stuck += 1
+    if (stuck >= PATIENCE) res.destroy()
   }
 
-  readonly #tell: Tell = (type, data) => {
+  function tell(type: string, data: object): void {
     // After a dropped event no event is sent before `dropped`, so that the gap is reported at its place.
-    if (this.#dropped > 0 || this.#res.writableLength > MAX_WAITING) {
-      this.#dropped += 1
+    if (dropped > 0 || res.writableLength > MAX_WAITING) {
+      dropped += 1
       return
     }
-    this.#id += 1
-    this.#write(`id: ${this.#id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+    id += 1
+    write(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 
-  #caughtUp(): void {
-    const count = this.#dropped
-    this.#dropped = 0
-    this.#stuck = 0
-    if (count > 0) this.#tell('dropped', { count })
+  function caughtUp(): void {
+    const count = dropped
+    dropped = 0
+    stuck = 0
+    if (count > 0) tell('dropped', { count })
   }
 
-  #write(text: string): void {
-    if (!this.#res.writableEnded && !this.#res.destroyed) this.#res.write(text)
+  function write(text: string): void {
+    if (!res.writableEnded && !res.destroyed) res.write(text)
   }
 }

@@ -82,12 +82,9 @@ const UNKNOWN_SIZE = -1
 export function harOf(
   sandbox: Sandbox,
   entries: readonly LogEntry[],
-  {
-    origin,
-    version,
-    stable,
-  }: { readonly origin: string; readonly version: string; readonly stable: boolean },
+  facts: { readonly origin: string; readonly version: string; readonly stable: boolean },
 ): HarDocument {
+  const { origin, version, stable } = facts
   return {
     log: {
       version: '1.2',

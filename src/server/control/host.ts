@@ -1,27 +1,10 @@
+import type { ScenarioRunner } from '../../adapters/scenarios/runner.ts'
 import type { BundleFacts } from '../../core/record/bundle.ts'
-import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
-import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
-import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
 import type { EndpointBook } from '../../endpoints/book.ts'
 import type { AllowedHosts, AllowedPages } from '../http/guard.ts'
 import type { CoveredPoint } from './coverage/report.ts'
-
-/** The functions for scenarios that the control interface needs. */
-interface ScenarioContext {
-  /** Every script, with its problems and whether it is active on a sandbox. */
-  list(sandbox: Sandbox): Promise<readonly ListedScenario[]>
-  /** One script with its text. Refuses an unknown name. */
-  show(sandbox: Sandbox, name: string): Promise<ShownScenario>
-  /** Loads changed scripts at once. */
-  refresh(): Promise<void>
-  /** The scenario that is active on a sandbox; null for none. */
-  active(sandbox: Sandbox): ActiveScenario | null
-  start(sandbox: Sandbox, name: string, options?: BeginOptions): Promise<ActiveScenario>
-  /** @returns the name of the stopped scenario */
-  stop(sandbox: Sandbox, onBegin?: () => void): Promise<string>
-}
 
 /** The functions of the emulator that the control interface needs; `emulator.ts` implements them. */
 export interface ControlHost {
@@ -37,7 +20,7 @@ export interface ControlHost {
   readonly token: string | undefined
   /** Every sandbox. The names of sandboxes on disk are known before the first request. */
   readonly sandboxes: Sandboxes
-  readonly scenarios: ScenarioContext
+  readonly scenarios: Pick<ScenarioRunner, 'list' | 'show' | 'refresh' | 'active' | 'start' | 'stop'>
   readonly endpoints: EndpointBook
   /** The points of the contract that clients have met; undefined unless they are counted. */
   coverage(): readonly CoveredPoint[] | undefined

@@ -88,7 +88,8 @@ export function entryOf(
   entry: LogEntry,
   { full = false, stable = false }: { readonly full?: boolean; readonly stable?: boolean } = {},
 ): RequestEntry {
-  const { admission, commit, headers, timing } = entry
+  const { commit, headers, timing } = entry
+  const { admitted, limit, remaining, reset, retryAfter: retry_after = null } = entry.admission
   const duration_ms = timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
   return {
@@ -104,13 +105,7 @@ export function entryOf(
     end: entry.faults?.end ?? null,
     decided: entry.decided,
     caller: entry.caller ?? null,
-    admission: {
-      admitted: admission.admitted,
-      limit: admission.limit,
-      remaining: admission.remaining,
-      reset: admission.reset,
-      retry_after: admission.retryAfter ?? null,
-    },
+    admission: { admitted, limit, remaining, reset, retry_after },
     idempotency: entry.idempotency,
     idempotency_key: headers['idempotency-key'] ?? null,
     ...traceIn(headers),

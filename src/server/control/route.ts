@@ -125,16 +125,21 @@ export const noBody = () => z.undefined()
 
 /**
  * Declares a route. The types of its handler follow from the path template and the schemas.
+ * @param place method and path template, in the words in which clients call it
  * @example
- * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., output: clockView, handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
+ * route('GET /clock', { name: 'clock.show', ..., output: clockView, handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
  */
 export function route<
   const Verb extends Method,
   const Path extends string,
   I extends Input = Input,
   Output extends z.ZodType = z.ZodType,
->(declared: ControlRoute<Verb, Path, I, Output>): ControlRoute<Verb, Path, I, Output> {
-  return declared
+>(
+  place: `${Verb} ${Path}`,
+  declared: Omit<ControlRoute<Verb, Path, I, Output>, 'method' | 'path'>,
+): ControlRoute<Verb, Path, I, Output> {
+  const [method, path] = place.split(' ') as [Verb, Path]
+  return { ...declared, method, path }
 }
 
 /** The names of the parameters in a path template. */

@@ -1,8 +1,13 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { refuse } from '../../core/errors.ts'
+import { Refusal, refuse } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { controlCors } from '../http/guard.ts'
+import { announcesBody } from '../http/body.ts'
+import { controlCors, refusePage, refuseRemote } from '../http/guard.ts'
+import { readJsonBody } from '../http/json-body.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import {
   chooseForControl,
@@ -13,11 +18,9 @@ import {
   type Selection,
 } from '../selection.ts'
 import { type Context, serveCall } from './call.ts'
-import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
-import { receive } from './input.ts'
 import { asRefusal, reply, replyRefusal } from './reply.ts'
-import { type AnyControlRoute, BASE, VERSION_HEADER } from './route.ts'
+import { type AnyControlRoute, BASE, SMALL_BODY, VERSION_HEADER } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
@@ -136,4 +139,60 @@ function likened(template: string, path: string): string {
     .split('/')
     .map((part, index) => (part.startsWith('{') ? (given[index] ?? part) : part))
     .join('/')
+}
+
+/** A received body; `gone` when the client disconnected. */
+type ReceivedBody = { readonly value: Json | undefined } | 'gone'
+
+/** Reads the body of a request if the route uses one. Refuses content types other than JSON. */
+async function receive(route: AnyControlRoute, req: IncomingMessage): Promise<ReceivedBody> {
+  if (route.method === 'GET' || !announcesBody(req)) return { value: undefined }
+  const type = req.headers['content-type']
+  // A page of another site can send other types, such as those of HTML forms, without a CORS preflight.
+  if (!/^application\/json[ \t]*(;|$)/i.test(type ?? '')) {
+    refuse('unsupported_media_type', {
+      detail:
+        type === undefined
+          ? 'The body has no Content-Type.'
+          : 'The Content-Type of the body is not application/json.',
+    })
+  }
+  const body = await readJsonBody(req, route.bounds ?? SMALL_BODY)
+  if (body === undefined) return 'gone'
+  if (body.kind === 'refused') throw body.refusal
+  return { value: body.kind === 'json' ? body.value : undefined }
+}
+
+/**
+ * Checks host, origin and control token before the body is read. Returns undefined if the request may continue. A probe needs
+ * no token.
+ */
+export function refuseRequest(
+  host: Pick<ControlHost, 'hosts' | 'pages' | 'token'>,
+  req: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'socket'>,
+  isProbe = false,
+): Refusal | undefined {
+  const refusal = refusePage(req, host.hosts, host.pages) ?? refuseRemote(req, host.token)
+  if (refusal !== undefined) return refusal
+  if (isProbe || host.token === undefined || isToken(req.headers.authorization, host.token)) return undefined
+  const detail =
+    req.headers.authorization === undefined
+      ? 'The control interface requires its token, and the request has no Authorization header.'
+      : 'The Authorization header does not contain the control token. API keys are not accepted here.'
+  return new Refusal('unauthorized', {
+    detail,
+    mitigation:
+      'Send "Authorization: Bearer <control token>" with the token that the emulator was started with or printed.',
+    headers: [['WWW-Authenticate', 'Bearer realm="control"']],
+  })
+}
+
+// Digests have the same length, so the time of the comparison does not depend on the token.
+function isToken(authorization: string | undefined, token: string): boolean {
+  const given = /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
+  return given !== undefined && timingSafeEqual(digest(given), digest(token))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

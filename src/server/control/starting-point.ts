@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { type FixturesDocument, SHIPPED_FIXTURES } from '../../adapters/fixtures.ts'
+import { refuseInvalid } from '../../core/errors.ts'
 import { type InputOf, objectAs } from '../../core/fields.ts'
+import { FixturesError } from '../../core/fixtures-error.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Origin } from '../../core/sandboxes/origin.ts'
 import { clockInstant } from '../../core/time/clock.ts'
@@ -39,4 +41,18 @@ export function foreignExtends(fixtures: unknown, at: string): Issue[] {
   const base = isObject(fixtures) ? fixtures.extends : undefined
   if (base === undefined || SHIPPED_FIXTURES.some((name) => name === base)) return []
   return [{ pointer: `${at}/extends`, detail: `must be one of ${SHIPPED_FIXTURES.join(', ')}` }]
+}
+
+/**
+ * Throws the error of a fixtures document as a refusal with pointers below `at`; a defect is thrown unchanged. A generator
+ * without the records that it refers to throws a plain Error, whose message is for the author of the document.
+ */
+export function refuseFixtures(error: unknown, at: string): never {
+  if (error instanceof FixturesError) {
+    refuseInvalid(error.issues.map((issue) => ({ ...issue, pointer: at + issue.pointer })))
+  }
+  if (error instanceof Error && error.constructor === Error) {
+    refuseInvalid([{ pointer: `${at}/generate`, detail: error.message }])
+  }
+  throw error
 }

@@ -29,9 +29,8 @@ import {
 import { announcesBody, discardBody, hasUnreadBody } from './body.ts'
 import { evidenceOf } from './connections.ts'
 import { corsCheckOf } from './cors.ts'
-import { acceptUnderFaults } from './faults/accept.ts'
 import { FAULT_HEADER } from './faults/header.ts'
-import { RequestFaults } from './faults/request.ts'
+import { acceptUnderFaults, type RequestFaults, requestFaults } from './faults/request.ts'
 import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
@@ -226,7 +225,7 @@ export class Api {
     if (isClean) return undefined
     runWaiting(sandbox)
     sandbox.recording.begin()
-    return new RequestFaults(req, res, evidence, sandbox, this.#options)
+    return requestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**

@@ -4,18 +4,20 @@ import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { urlToHttpOptions } from 'node:url'
 import type { ClientConnection } from '../../core/log/evidence.ts'
-import type { FetchHandler } from '../handlers.ts'
 import { connectionOf } from './connections.ts'
 import { MemorySocket } from './memory-socket.ts'
+
+/** Responds to a request as the global `fetch` does, without a network. */
+export type FetchHandler = (request: Request | string | URL, init?: RequestInit) => Promise<Response>
 
 /**
  * Connects a server to `fetch` without a network: requests and responses are the same bytes as on a socket. Their connections
  * are kept for later requests to the same origin, as those of `fetch` are.
  */
 export function fetchFrom(server: Server): FetchHandler {
-  const agents = new Map<string, MemoryAgent>()
+  const agents = new Map<string, Agent>()
   return fetchOver((url) => {
-    const agent = agents.get(url.origin) ?? new MemoryAgent(server, new URL(url.origin))
+    const agent = agents.get(url.origin) ?? memoryAgent(server, new URL(url.origin))
     agents.set(url.origin, agent)
     return agent
   })
@@ -31,39 +33,24 @@ export function fetchOver(agentOf: (url: URL) => Agent): FetchHandler {
   }
 }
 
-/** A connection of a replay: the end of its client, and its record, which counts its requests. */
-export interface RecordedConnection {
-  readonly socket: Duplex
-  readonly record: ClientConnection
-}
-
-/** Opens a connection inside the process under the id of an earlier one. */
-export function connectAgain(server: Server, origin: string, id: string): RecordedConnection {
-  const [socket, ours] = MemorySocket.pair(new URL(origin))
-  server.emit('connection', ours, id)
+/** Opens a connection inside the process under the id of an earlier one. @returns the end of its client, and its record */
+export function connectAgain(server: Server, origin: string, id: string) {
+  const [socket, ours] = connected(server, new URL(origin), id)
   return { socket, record: connectionOf.get(ours as Duplex as Socket)?.record as ClientConnection }
 }
 
+function connected(server: Server, origin: URL, id?: string): ReturnType<typeof MemorySocket.pair> {
+  const ends = MemorySocket.pair(origin)
+  server.emit('connection', ends[1], id)
+  return ends
+}
+
 /** Keeps connections inside the process, which need no timeout. */
-class MemoryAgent extends Agent {
-  readonly #server: Server
-  readonly #origin: URL
-
-  constructor(server: Server, origin: URL) {
-    super({ keepAlive: true, maxFreeSockets: Number.POSITIVE_INFINITY })
-    this.#server = server
-    this.#origin = origin
-  }
-
-  override createConnection(): MemorySocket {
-    const [client, ours] = MemorySocket.pair(this.#origin)
-    this.#server.emit('connection', ours)
-    return client
-  }
-
-  override keepSocketAlive(): boolean {
-    return true
-  }
+function memoryAgent(server: Server, origin: URL): Agent {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: Number.POSITIVE_INFINITY })
+  agent.createConnection = () => connected(server, origin)[0]
+  agent.keepSocketAlive = () => true
+  return agent
 }
 
 // Node's own class. Mock Service Worker replaces `http.request` and `http.ClientRequest`, so that the emulator would call itself.

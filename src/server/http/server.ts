@@ -195,28 +195,19 @@ export function listen(server: Server, address: ListenAddress): Promise<ListenAd
 
 function listenError(error: unknown, { port, host }: ListenAddress): ListenError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  const say = (message: string) => new ListenError(code, message, error)
-  switch (code) {
-    case 'EADDRINUSE':
-      return say(
-        `Port ${port} on ${host} is in use. Choose another with --port, or a free one with --port 0.`,
-      )
-    case 'EACCES':
-    case 'EPERM':
-      return say(
-        `Listening on port ${port} of ${host} is not permitted. Choose a --port above 1023, or --port 0.`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'EAFNOSUPPORT':
-    case 'EINVAL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return say(
-        `${host} is not an address of this machine (${code}). Use --host 127.0.0.1, or 0.0.0.0 for all of them.`,
-      )
-    case 'ERR_SOCKET_BAD_PORT':
-      return say(`${port} is not a port. Give --port a whole number from 0 (any free one) to 65535.`)
-    default:
-      return say(`Cannot listen on port ${port} of ${host}: ${code}. Try another --port or --host.`)
+  const isForbidden = `Listening on port ${port} of ${host} is not permitted. Choose a --port above 1023, or --port 0.`
+  const isElsewhere = `${host} is not an address of this machine (${code}). Use --host 127.0.0.1, or 0.0.0.0 for all of them.`
+  const messages: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} on ${host} is in use. Choose another with --port, or a free one with --port 0.`,
+    EACCES: isForbidden,
+    EPERM: isForbidden,
+    EADDRNOTAVAIL: isElsewhere,
+    EAFNOSUPPORT: isElsewhere,
+    EINVAL: isElsewhere,
+    ENOTFOUND: isElsewhere,
+    EAI_AGAIN: isElsewhere,
+    ERR_SOCKET_BAD_PORT: `${port} is not a port. Give --port a whole number from 0 (any free one) to 65535.`,
   }
+  const other = `Cannot listen on port ${port} of ${host}: ${code}. Try another --port or --host.`
+  return new ListenError(code, messages[code] ?? other, error)
 }

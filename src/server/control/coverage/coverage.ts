@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/json.ts'
+import { type Json, parsedJson } from '../../../core/json.ts'
 import type { LogEntry, WholeBodies } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
@@ -104,11 +104,6 @@ function byOf({ faults }: LogEntry): 'service' | 'fault' {
 
 /** The values of a body and of its lines. What is not JSON is left out. */
 function valuesIn(body: string): Json[] {
-  return [body, ...body.split(/\r?\n/)].flatMap((text) => {
-    try {
-      return [JSON.parse(text) as Json]
-    } catch {
-      return []
-    }
-  })
+  const values = [body, ...body.split(/\r?\n/)].map(parsedJson)
+  return values.filter((value) => value !== undefined) as Json[]
 }

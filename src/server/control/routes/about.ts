@@ -56,10 +56,8 @@ const processView = () =>
 
 /** Routes about the emulator and its process. */
 export const aboutRoutes = [
-  route({
+  route('GET /', {
     name: 'index',
-    method: 'GET',
-    path: '/',
     summary: 'List every route of the control interface',
     returns: 'Method, path and purpose of each route.',
     withoutSandbox: true,
@@ -73,10 +71,8 @@ export const aboutRoutes = [
       },
     }),
   }),
-  route({
+  route('GET /health', {
     name: 'health',
-    method: 'GET',
-    path: '/health',
     summary: 'Show whether the process is alive',
     returns:
       'Its versions; its status: `read_only` after another process has taken over its data folder; the sandboxes that cannot be opened.',
@@ -99,10 +95,8 @@ export const aboutRoutes = [
     },
   }),
   // The server listens after the default sandbox is loaded. A request for another sandbox waits until that one is loaded.
-  route({
+  route('GET /ready', {
     name: 'ready',
-    method: 'GET',
-    path: '/ready',
     summary: 'Show whether the emulator is ready for requests',
     returns:
       'The status ready: the default sandbox is loaded; the first request for any other sandbox loads that one.',
@@ -111,10 +105,8 @@ export const aboutRoutes = [
     output: () => z.strictObject({ status: z.literal('ready') }),
     handle: () => ({ body: { status: 'ready' as const } }),
   }),
-  route({
+  route('POST /shutdown', {
     name: 'shutdown',
-    method: 'POST',
-    path: '/shutdown',
     summary: 'End the process of the emulator after requests in flight are finished and the state is saved',
     returns:
       'Its process and the host on which it runs, so that a client can wait for its end. 409 if the emulator runs inside another program.',

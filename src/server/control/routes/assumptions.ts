@@ -43,10 +43,8 @@ export type SettingsView = ShapeOf<typeof settingsView>
 
 /** The assumptions and their settings. */
 export const assumptionRoutes = [
-  route({
+  route('GET /assumptions', {
     name: 'assumptions.list',
-    method: 'GET',
-    path: '/assumptions',
     summary:
       'List the questions that the specification leaves open, the decisions of the emulator, and how often responses relied on them',
     returns:
@@ -54,19 +52,15 @@ export const assumptionRoutes = [
     output: () => listOf(assumptionView()),
     handle: ({ sandbox }) => ({ body: list(assumptionsOf(sandbox)) }),
   }),
-  route({
+  route('GET /settings', {
     name: 'settings.show',
-    method: 'GET',
-    path: '/settings',
     summary: 'Show the settings in force',
     returns: 'Every setting with its value, and those that differ from the defaults.',
     output: settingsView,
     handle: ({ sandbox }) => ({ body: settingsOf(sandbox) }),
   }),
-  route({
+  route('PATCH /settings', {
     name: 'settings.change',
-    method: 'PATCH',
-    path: '/settings',
     summary: 'Change settings by key: null restores the default; with dry_run=true only check them',
     returns: 'The settings in force.',
     input: () => ({ body: anyObject(), query: dryRun() }),

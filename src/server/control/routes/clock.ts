@@ -99,20 +99,16 @@ export type LatestAdvance = ShapeOf<typeof latestAdvance>
 /** The virtual clock of the sandbox. */
 export const clockRoutes = ({ milestones }: Service) =>
   [
-    route({
+    route('GET /clock', {
       name: 'clock.show',
-      method: 'GET',
-      path: '/clock',
       summary: 'Show the virtual clock and the next event',
       returns:
         'The instant, the rate, the virtual milliseconds that the clock lags because due events have not run yet, and the next event.',
       output: clockView,
       handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
     }),
-    route({
+    route('PATCH /clock', {
       name: 'clock.change',
-      method: 'PATCH',
-      path: '/clock',
       summary: 'Change how time passes, or move the clock forward',
       returns: 'The changed clock.',
       runsDueEvents: true,
@@ -131,10 +127,8 @@ export const clockRoutes = ({ milestones }: Service) =>
         return { body: clockOf(sandbox) }
       },
     }),
-    route({
+    route('POST /clock/advance', {
       name: 'clock.advance',
-      method: 'POST',
-      path: '/clock/advance',
       summary: 'Advance the clock: every due event runs, and its webhooks are delivered',
       returns:
         'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With ?stable=true they have no real times. With stopped: "limit", max_events have run or max_to is reached before the goal, and the clock is at the instant in to.',
@@ -146,11 +140,10 @@ export const clockRoutes = ({ milestones }: Service) =>
       output: advanceResult,
       handle: async ({ host, sandbox, gone, onBegin, query, body }) => {
         const { max_events: maxEvents = MAX_EVENTS, max_to, ...target } = body
-        const maxTo = max_to === undefined ? undefined : Date.parse(max_to)
         const signal = AbortSignal.any([gone, host.closing])
         const limits = {
           maxEvents,
-          ...(maxTo !== undefined && { maxTo }),
+          ...(max_to !== undefined && { maxTo: Date.parse(max_to) }),
           signal,
           ...(onBegin && { onBegin }),
         }
@@ -158,20 +151,16 @@ export const clockRoutes = ({ milestones }: Service) =>
         return { body: query.stable ? stableResult(result) : result }
       },
     }),
-    route({
+    route('GET /clock/advance', {
       name: 'clock.latest-advance',
-      method: 'GET',
-      path: '/clock/advance',
       summary: 'Show the running advance, or the last one, whoever has requested it',
       returns:
         'With running: true, the events up to now; otherwise the result of the last advance. result is null before the first advance, and after a reset, a restore or a restart.',
       output: latestAdvance,
       handle: ({ sandbox }) => ({ body: sandbox.advances.latest }),
     }),
-    route({
+    route('GET /clock/horizon', {
       name: 'clock.horizon',
-      method: 'GET',
-      path: '/clock/horizon',
       summary: 'List every future event',
       returns: 'The events in the order in which they will happen.',
       output: () => listOf(futureEvent()),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { problemLine } from '../../../adapters/scenarios/problem.ts'
 import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
-import type { EndpointBook } from '../../../endpoints/book.ts'
 import type { Definition } from '../../../endpoints/definition.ts'
 import { route } from '../route.ts'
 
@@ -37,33 +36,22 @@ const endpointList = () =>
     warnings: z.array(z.string()),
   })
 
-export type EndpointList = ShapeOf<typeof endpointList>
-
 /** The endpoints of the user. */
 export const endpointRoutes = [
-  route({
+  route('GET /endpoints', {
     name: 'endpoints.list',
-    method: 'GET',
-    path: '/endpoints',
     summary: 'List your own endpoints, with the problems of their files',
     returns: 'Every definition in force with its place, the problems of the present files, and warnings.',
     output: endpointList,
     handle: async ({ host: { endpoints } }) => {
       // What has been saved counts, also before the watch of files notices it.
       await endpoints.refresh()
-      return { body: listOfBook(endpoints) }
+      const { definitions, generation, problems, warnings } = endpoints
+      const notes = { problems: problems.map(problemLine), warnings: warnings.map(problemLine) }
+      return { body: { ...list(definitions.map(viewOf)), generation, ...notes } }
     },
   }),
 ] as const
-
-function listOfBook({ definitions, generation, problems, warnings }: EndpointBook): EndpointList {
-  return {
-    ...list(definitions.map(viewOf)),
-    generation,
-    problems: problems.map(problemLine),
-    warnings: warnings.map(problemLine),
-  }
-}
 
 function viewOf(definition: Definition): EndpointView {
   const { name, method, path, summary = null, match, handle, example, query, body, output } = definition

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { queryText, type ShapeOf, timestamp } from '../../../core/fields.ts'
-import type { LogEntry } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { SCENARIO, type ScenarioRow } from '../../../core/scenarios/row.ts'
-import { type Change, type Commit, transitionOf } from '../../../core/state/commit.ts'
+import { type Change, transitionOf } from '../../../core/state/commit.ts'
 import { CLOCK, SANDBOX_TABLE } from '../../../core/state/state.ts'
 import type { ClockRow } from '../../../core/time/clock.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
@@ -91,28 +90,32 @@ export type SandboxEvent = ShapeOf<typeof sandboxEvent>
 
 type Data<Type extends SandboxEvent['type']> = Extract<SandboxEvent, { readonly type: Type }>['data']
 
-type Hear = (data: object) => void
+type Listen<Type extends EventType> = (sandbox: Sandbox, tell: (data: Data<Type>) => void) => () => void
 
 /** How to listen to each type of events. */
-const sources: Readonly<Record<EventType, (sandbox: Sandbox, tell: Hear) => () => void>> = {
-  request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
-  event: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.listeners.onEvent((event) => {
-      if (event.webhook === undefined) tell(event)
+const sources: { readonly [Type in EventType]: Listen<Type> } = {
+  // Only the code of the error: its detail can quote the request.
+  request: ({ log }, tell) =>
+    log.onEntry(({ id, at, method, path, operation, status, error }) =>
+      tell({ id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }),
+    ),
+  event: ({ listeners }, tell) => listeners.onEvent((event) => event.webhook === undefined && tell(event)),
+  delivery: ({ listeners }, tell) => listeners.onEvent((event) => event.webhook !== undefined && tell(event)),
+  transition: ({ store }, tell) =>
+    store.onCommit(({ at, changes }) => {
+      for (const change of changes) {
+        const { table, id } = change
+        const transition = table.startsWith('$') ? undefined : transitionOf(change)
+        if (transition !== undefined) tell({ ref: `${table}/${id}`, ...transition, at })
+      }
     }),
-  delivery: (sandbox: Sandbox, tell: Hear) =>
-    sandbox.listeners.onEvent((event) => {
-      if (event.webhook !== undefined) tell(event)
-    }),
-  transition: ({ store }: Sandbox, tell: Hear) =>
-    store.onCommit((commit) => {
-      for (const change of commit.changes) sendTransition(change, commit, tell)
-    }),
-  clock: (sandbox: Sandbox, tell: Hear) =>
+  clock: (sandbox, tell) =>
     onRow(sandbox, CLOCK, (row) => {
-      if (row !== undefined) tell(clockOf(row as ClockRow))
+      if (row === undefined) return
+      const { now, rate, skip_on_poll } = row as ClockRow
+      tell({ now, rate, skip_on_poll })
     }),
-  schedule: ({ store, scheduler }: Sandbox, tell: Hear) => {
+  schedule: ({ store, scheduler }, tell) => {
     let told = scheduler.peek()
     return store.onCommit(({ at }) => {
       const next = scheduler.peek()
@@ -121,11 +124,15 @@ const sources: Readonly<Record<EventType, (sandbox: Sandbox, tell: Hear) => () =
       tell({ at, next: next === undefined ? null : eventOf(next) })
     })
   },
-  scenario: (sandbox: Sandbox, tell: Hear) =>
-    onRow(sandbox, SCENARIO, (row, at) => tell(scenarioOf(at, row as ScenarioRow | undefined))),
-  gate: ({ clock, faults: { gates } }: Sandbox, tell: Hear) =>
+  scenario: (sandbox, tell) =>
+    onRow(sandbox, SCENARIO, (row, at) => {
+      // Without a row no scenario is active.
+      const { name = null, generation = null } = (row ?? {}) as Partial<ScenarioRow>
+      tell({ at, active: name, generation })
+    }),
+  gate: ({ clock, faults: { gates } }, tell) =>
     gates.onChange(() => tell({ at: formatInstant(clock.now), held: gates.size })),
-  sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.listeners.onReplaced(() => tell(sandboxOf(sandbox))),
+  sandbox: (sandbox, tell) => sandbox.listeners.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 
 /** Calls back after each change of a fact of the sandbox. */
@@ -156,11 +163,9 @@ const feeds = new Feeds()
 
 /** The route that follows the events of a sandbox. */
 export const eventRoutes = [
-  route({
+  route('GET /events', {
     media: 'text/event-stream',
     name: 'events.follow',
-    method: 'GET',
-    path: '/events',
     summary: `Follow the events of the sandbox as server-sent events: ${EVENT_TYPES.join(', ')}; types selects some of them`,
     returns:
       'An endless stream: hello first, then each event with an id that counts up within this connection (Last-Event-ID has no effect), dropped with a count when the reader was too slow, and end with a reason when the sandbox is removed or the emulator closes.',
@@ -187,24 +192,4 @@ function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly EventType
 
 function sandboxOf({ name, clock, store }: Sandbox): Data<'sandbox'> {
   return { sandbox: name, now: formatInstant(clock.now), rate: clock.rate, revision: store.revision }
-}
-
-function clockOf({ now, rate, skip_on_poll }: ClockRow): Data<'clock'> {
-  return { now, rate, skip_on_poll }
-}
-
-// Without a row no scenario is active.
-function scenarioOf(at: string, row: ScenarioRow | undefined): Data<'scenario'> {
-  return { at, active: row?.name ?? null, generation: row?.generation ?? null }
-}
-
-// Only the code of the error: its detail can quote the request.
-function requestOf({ id, at, method, path, operation, status, error }: LogEntry): Data<'request'> {
-  return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
-}
-
-function sendTransition(change: Change, { at }: Commit, tell: Hear): void {
-  const { table, id } = change
-  const transition = transitionOf(change)
-  if (transition !== undefined && !table.startsWith('$')) tell({ ref: `${table}/${id}`, ...transition, at })
 }

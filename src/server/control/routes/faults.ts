@@ -107,10 +107,8 @@ function withTiming(
 /** Fault rules, their counters, and the presets. */
 export const faultRoutes = (service: Service) =>
   [
-    route({
+    route('GET /faults', {
       name: 'faults.list',
-      method: 'GET',
-      path: '/faults',
       summary: 'List the fault rules with their counters, in the order in which they are checked',
       returns:
         'Every rule with its matches, fires and counters; never_fired has the ids of the rules that have not fired.',
@@ -120,10 +118,8 @@ export const faultRoutes = (service: Service) =>
         return { body: { ...list(data), never_fired: neverFired(data) } }
       },
     }),
-    route({
+    route('POST /faults', {
       name: 'faults.arm',
-      method: 'POST',
-      path: '/faults',
       summary:
         'Arm a fault rule, or a list of them, all or none: your own composition, or a preset with changed fields; first and always choose the matches that it fires on; with dry_run=true only check it',
       returns: 'The armed rule, or a list of them; life describes how long each lasts.',
@@ -157,10 +153,8 @@ export const faultRoutes = (service: Service) =>
         } // one draft, one rule
       },
     }),
-    route({
+    route('DELETE /faults', {
       name: 'faults.clear',
-      method: 'DELETE',
-      path: '/faults',
       summary: 'Remove every fault rule, and release the connections that they hold',
       returns: 'The ids of the removed rules, and of those that never fired.',
       output: removedFaults,
@@ -170,10 +164,8 @@ export const faultRoutes = (service: Service) =>
         return { body: { removed: data.map(({ id }) => id), never_fired: neverFired(data) } }
       },
     }),
-    route({
+    route('GET /fault-presets', {
       name: 'faults.presets',
-      method: 'GET',
-      path: '/fault-presets',
       summary: 'List the presets with their fields, the primitives, and the magic values of requests',
       returns:
         'Every preset with the body that arms it, every primitive with a rule that uses it, and magic_values, which need no rule.',
@@ -190,10 +182,8 @@ export const faultRoutes = (service: Service) =>
         },
       }),
     }),
-    route({
+    route('GET /fault-presets/{name}', {
       name: 'faults.preset',
-      method: 'GET',
-      path: '/fault-presets/{name}',
       summary: 'Show one preset',
       returns: 'The preset with its fields, and the body that arms it.',
       output: presetView,
@@ -203,10 +193,8 @@ export const faultRoutes = (service: Service) =>
         ),
       }),
     }),
-    route({
+    route('GET /faults/{id}', {
       name: 'faults.show',
-      method: 'GET',
-      path: '/faults/{id}',
       summary: 'Show one fault rule with its counters',
       returns: 'The rule.',
       output: (settings) => faultView(service, settings),
@@ -214,10 +202,8 @@ export const faultRoutes = (service: Service) =>
         body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
       }),
     }),
-    route({
+    route('PATCH /faults/{id}', {
       name: 'faults.change',
-      method: 'PATCH',
-      path: '/faults/{id}',
       summary: 'Change fields of a fault rule by a merge patch (RFC 7396); its counters keep their values',
       returns: 'The rule.',
       input: () => ({ body: anyObject() }),
@@ -229,10 +215,8 @@ export const faultRoutes = (service: Service) =>
         return { body: viewOf(sandbox, result) }
       },
     }),
-    route({
+    route('POST /faults/{id}/reset', {
       name: 'faults.reset',
-      method: 'POST',
-      path: '/faults/{id}/reset',
       summary: 'Reset a fault rule: its counters are 0, and its time to live starts now',
       returns: 'The rule.',
       output: (settings) => faultView(service, settings),
@@ -242,10 +226,8 @@ export const faultRoutes = (service: Service) =>
         return { body: viewOf(sandbox, result) }
       },
     }),
-    route({
+    route('DELETE /faults/{id}', {
       name: 'faults.remove',
-      method: 'DELETE',
-      path: '/faults/{id}',
       summary: 'Remove one fault rule, and release the connections that it holds',
       returns: 'The removed rule.',
       output: (settings) => faultView(service, settings),
@@ -287,13 +269,9 @@ function wallOf({ options }: Sandbox): string {
 const WRITTEN = ['description', 'match', 'when', 'do', 'actions', 'priority', 'then', 'times', 'ttl'] as const
 
 function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObject): FaultDraft {
-  refuseInvalid(
-    ['id', 'preset'].flatMap((name) =>
-      Object.hasOwn(patch, name)
-        ? [{ pointer: `/${name}`, detail: 'cannot be changed; remove the rule and arm another' }]
-        : [],
-    ),
-  )
+  const fixed = ['id', 'preset'].filter((name) => Object.hasOwn(patch, name))
+  const detail = 'cannot be changed; remove the rule and arm another'
+  refuseInvalid(fixed.map((name) => ({ pointer: `/${name}`, detail })))
   const written = WRITTEN.filter((name) => rule[name] !== null).map((name) => [name, rule[name]] as const)
   const raw = mergePatch(Object.fromEntries(written) as unknown as Json, patch)
   const checked = checkDraft(raw, service, settings)

@@ -6,10 +6,10 @@ import type { FaultRule } from '../../../core/faults/rule.ts'
 import { intBetween, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { later } from '../../../core/time/realtime.ts'
 import { type HeldAtGate, heldAtGate } from '../../../core/time/scheduler.ts'
 import { leaveGate, MAX_AT_GATES } from '../../../core/webhooks/delivery.ts'
 import { route } from '../route.ts'
+import { waitIn } from '../wait.ts'
 
 /** A gate, and what waits at it. */
 const gateView = () =>
@@ -27,10 +27,8 @@ const MAX_WAIT = 600_000
 
 /** The gates of a sandbox. */
 export const gateRoutes = [
-  route({
+  route('GET /gates', {
     name: 'gates.list',
-    method: 'GET',
-    path: '/gates',
     summary: 'List the gates, and the requests and webhooks that wait at them',
     returns: 'Every gate of a fault rule, with what waits at it, in order of arrival.',
     output: () => listOf(gateView()),
@@ -44,11 +42,9 @@ export const gateRoutes = [
       return { body: list(views) }
     },
   }),
-  route({
+  route('POST /gates/{id}/wait', {
     name: 'gates.wait',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/wait',
     summary: 'Wait until a number of requests or webhooks (default 1) waits at a gate',
     returns: 'passed, and what waits; 409 when the time is over. The time is real: 5 seconds by default.',
     success: [200, 409],
@@ -69,23 +65,21 @@ export const gateRoutes = [
     handle: async ({ sandbox, host, gone, params: { id }, body: { count, timeout_ms } }) => {
       refuseOther(sandbox, id)
       const { gates } = sandbox.faults
-      await arrival(
-        sandbox,
-        timeout_ms,
-        AbortSignal.any([host.closing, gone]),
-        () => gates.held(id).length >= count,
-      )
+      const signals = { gone, closing: host.closing }
+      const hasCome = () => gates.held(id).length >= count
+      await waitIn(sandbox, timeout_ms, signals, hasCome, (check) => [
+        gates.onChange(check),
+        sandbox.store.onCommit(check),
+      ])
       const held = gates.held(id)
       if (held.length >= count) return { body: { passed: true, held } }
       const description = `${count} did not wait at the gate ${id} within ${timeout_ms} ms. What waits there: ${namesOf(held)}.`
       return { status: 409, body: { passed: false, held, description } }
     },
   }),
-  route({
+  route('POST /gates/{id}/release', {
     name: 'gates.release',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/release',
     summary:
       'Let requests or webhooks at a gate go on: all, the first of them (count), or some (requests) in their order',
     returns: 'What was released, in this order. The steps of released requests have run.',
@@ -113,11 +107,9 @@ export const gateRoutes = [
       return { body: { held } }
     },
   }),
-  route({
+  route('POST /gates/{id}/abort', {
     name: 'gates.abort',
     unrecorded: true,
-    method: 'POST',
-    path: '/gates/{id}/abort',
     summary: 'Cut the connections of all requests at a gate; webhooks that wait there are never sent',
     returns: 'What was aborted, in order of arrival.',
     output: () => z.strictObject({ held: z.array(heldAtGate()) }),
@@ -165,30 +157,4 @@ function moveWebhooks(
   const call = sandbox.recording.call({ route: `POST /gates/{id}/${how}`, params: { id }, query: {}, body })
   change(sandbox, (scope) => leaveGate(scope, id, requests, how === 'abort'))
   call.ended(200, { held })
-}
-
-/** Resolves when something has arrived, the time is over, or there is nothing to wait for any more. */
-function arrival(
-  { faults: { gates }, store, listeners }: Sandbox,
-  ms: number,
-  ended: AbortSignal,
-  hasArrived: () => boolean,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      for (const stop of stops) stop()
-      resolve()
-    }
-    const check = () => hasArrived() && end()
-    const stops = [
-      gates.onChange(check),
-      store.onCommit(check),
-      listeners.onReplaced(end),
-      listeners.onClosed(end),
-      later(ms, end),
-    ]
-    ended.addEventListener('abort', end)
-    if (ended.aborted) end()
-    else check()
-  })
 }

@@ -3,23 +3,19 @@ import type { AnyControlRoute } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
-import { conductRoutes } from './conduct.ts'
-import { coverageRoutes } from './coverage.ts'
 import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
-import { explainRoutes } from './explain.ts'
 import { faultRoutes } from './faults.ts'
 import { gateRoutes } from './gates.ts'
 import { interventionRoutes } from './interventions.ts'
 import { limitRoutes } from './limits.ts'
-import { recordingRoutes } from './recording.ts'
 import { recordRoutes } from './records.ts'
 import { referenceRoutes } from './reference.ts'
+import { reportRoutes } from './reports.ts'
 import { requestCheckRoutes } from './request-checks.ts'
 import { requestRoutes } from './requests.ts'
 import { sandboxRoutes } from './sandboxes.ts'
 import { scenarioRoutes } from './scenarios.ts'
-import { snapshotRoutes } from './snapshots.ts'
 import { stateRoutes } from './state.ts'
 import { stubRoutes } from './stubs.ts'
 
@@ -29,15 +25,11 @@ const ownRoutes = (service: Service) =>
     ...aboutRoutes,
     ...clockRoutes(service),
     ...sandboxRoutes,
-    ...snapshotRoutes,
     ...stateRoutes,
     ...recordRoutes,
     ...requestRoutes,
     ...requestCheckRoutes(service),
-    ...explainRoutes,
-    ...recordingRoutes,
-    ...coverageRoutes,
-    ...conductRoutes,
+    ...reportRoutes,
     ...eventRoutes,
     ...limitRoutes,
     ...stubRoutes(service),

@@ -2,7 +2,7 @@ import type { AnyControl } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Service } from '../../../core/service.ts'
 import { runEvents } from '../../../core/time/run-events.ts'
-import { type AnyControlRoute, route } from '../route.ts'
+import type { AnyControlRoute } from '../route.ts'
 
 /** The interventions that resources declare, as routes. Each runs in one transaction, and then due events run at once. */
 export function interventionRoutes({ resources }: Service): readonly AnyControlRoute[] {
@@ -11,23 +11,16 @@ export function interventionRoutes({ resources }: Service): readonly AnyControlR
   )
 }
 
-function interventionRoute(
-  resource: string,
-  { name, method, path, summary, input, output, handle }: AnyControl,
-): AnyControlRoute {
-  return route({
-    name: `${resource}.${name}`,
-    method,
-    path,
-    summary,
+function interventionRoute(resource: string, control: AnyControl): AnyControlRoute {
+  return {
+    ...control,
+    name: `${resource}.${control.name}`,
     returns: 'The result of the intervention.',
-    ...(input && { input }),
-    output,
     handle: ({ sandbox, params, body, query }) => {
-      const { result } = change(sandbox, (scope) => handle(scope, { params, body, query }))
+      const { result } = change(sandbox, (scope) => control.handle(scope, { params, body, query }))
       // At the instant of the change, which a replay can repeat: the clock is not read again.
       runEvents(sandbox, sandbox.clock.now)
       return { body: result }
     },
-  })
+  }
 }

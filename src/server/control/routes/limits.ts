@@ -78,10 +78,8 @@ export type LimitRules = Pick<ShapeOf<typeof limitList>, 'overrides' | 'enforced
 
 /** Rate limits and the windows that they are counted in. */
 export const limitRoutes = [
-  route({
+  route('GET /limits', {
     name: 'limits.list',
-    method: 'GET',
-    path: '/limits',
     summary: 'List the rate windows that hold requests, and the limits that differ from the default',
     returns: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
     output: limitList,
@@ -97,10 +95,8 @@ export const limitRoutes = [
       },
     }),
   }),
-  route({
+  route('DELETE /limits', {
     name: 'limits.clear',
-    method: 'DELETE',
-    path: '/limits',
     summary:
       'Empty the rate windows, or with operation only those of one operation; limits that were set stay',
     returns: 'The keys of the windows that held requests.',
@@ -115,10 +111,8 @@ export const limitRoutes = [
       return { body: { removed: windows.flatMap(({ id }) => (isSelected(id) ? [id] : [])) } }
     },
   }),
-  route({
+  route('PUT /limits/{operation}', {
     name: 'limits.set',
-    method: 'PUT',
-    path: '/limits/{operation}',
     summary: 'Give an operation its own limit (setting limits.overrides)',
     returns: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
@@ -134,10 +128,8 @@ export const limitRoutes = [
       return { body: list(overrides) }
     },
   }),
-  route({
+  route('POST /limits/{operation}/fill', {
     name: 'limits.fill',
-    method: 'POST',
-    path: '/limits/{operation}/fill',
     summary: 'Use up a rate window until a given number of requests remains, in one teamspace or in all',
     returns: 'The windows that were filled.',
     input: () => ({ body: limitFill() }),

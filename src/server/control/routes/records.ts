@@ -23,10 +23,8 @@ export type Collections = ShapeOf<typeof collectionList>
 
 /** Single records of every collection, also those that the API cannot change. */
 export const recordRoutes = [
-  route({
+  route('GET /collections', {
     name: 'records.collections',
-    method: 'GET',
-    path: '/collections',
     summary: 'List the collections, and how many records each has',
     returns: 'Every collection by its name, and the number of the last commit.',
     output: collectionList,
@@ -37,10 +35,8 @@ export const recordRoutes = [
       return { body: { ...list(data), revision: sandbox.store.revision } }
     },
   }),
-  route({
+  route('GET /collections/{collection}', {
     name: 'records.schema',
-    method: 'GET',
-    path: '/collections/{collection}',
     summary: 'Show the JSON Schema of the records of a collection',
     returns: 'The JSON Schema of records that are accepted under the settings in force.',
     output: () => z.strictObject({ name: z.string(), label: z.string(), schema: anyObject() }),
@@ -49,10 +45,8 @@ export const recordRoutes = [
       return { body: { name, label, schema: jsonSchema(schema(sandbox.settings), 'input') } }
     },
   }),
-  route({
+  route('GET /state/{collection}', {
     name: 'records.list',
-    method: 'GET',
-    path: '/state/{collection}',
     summary: 'List the records of a collection',
     returns:
       'All records, as they are stored; secrets that sign webhooks are masked unless ?secrets=true is given.',
@@ -66,10 +60,8 @@ export const recordRoutes = [
       }
     },
   }),
-  route({
+  route('GET /state/{collection}/{id}', {
     name: 'records.show',
-    method: 'GET',
-    path: '/state/{collection}/{id}',
     summary: 'Show one record',
     returns:
       'The record, as it is stored; a secret that signs webhooks is masked unless ?secrets=true is given.',
@@ -82,10 +74,8 @@ export const recordRoutes = [
       return { body: query.secrets ? row : maskedRow(collection.name, row), etag: etagOf(row) }
     },
   }),
-  route({
+  route('PUT /state/{collection}/{id}', {
     name: 'records.put',
-    method: 'PUT',
-    path: '/state/{collection}/{id}',
     summary: 'Create one record, or replace all its fields',
     returns: 'The record, as it is stored; a secret that signs webhooks is masked; 201 when it is new.',
     success: [200, 201],
@@ -107,10 +97,8 @@ export const recordRoutes = [
       return result
     },
   }),
-  route({
+  route('PATCH /state/{collection}/{id}', {
     name: 'records.patch',
-    method: 'PATCH',
-    path: '/state/{collection}/{id}',
     summary: 'Change fields of one record by a merge patch (RFC 7396): null removes a field',
     returns: 'The record, as it is stored; a secret that signs webhooks is masked.',
     conditional: true,
@@ -132,10 +120,8 @@ export const recordRoutes = [
       return result
     },
   }),
-  route({
+  route('DELETE /state/{collection}/{id}', {
     name: 'records.delete',
-    method: 'DELETE',
-    path: '/state/{collection}/{id}',
     summary: 'Delete one record, and the future events about it',
     returns: 'Nothing.',
     success: [204],

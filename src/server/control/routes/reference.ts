@@ -68,19 +68,15 @@ export type ProblemView = ShapeOf<typeof problemView>
 
 /** The reference of the emulated API: its operations, OpenAPI documents and error codes. */
 export const referenceRoutes = [
-  route({
+  route('GET /operations', {
     name: 'operations.list',
-    method: 'GET',
-    path: '/operations',
     summary: 'List the operations of the emulated API',
     returns: 'Each operation with its limits in force.',
     output: () => listOf(operationView()),
     handle: ({ sandbox }) => ({ body: list(operationsOf(sandbox)) }),
   }),
-  route({
+  route('GET /openapi.json', {
     name: 'openapi',
-    method: 'GET',
-    path: '/openapi.json',
     summary: 'Describe this interface, or with api=workspace the emulated API, in OpenAPI 3.1',
     returns: 'An OpenAPI document.',
     input: () => ({ query: which() }),
@@ -97,19 +93,15 @@ export const referenceRoutes = [
           : controlDocument(routes, sandbox.settings, host),
     }),
   }),
-  route({
+  route('GET /problems', {
     name: 'problems.list',
-    method: 'GET',
-    path: '/problems',
     summary: 'List every error code of the emulated API',
     returns: 'Code, title, status and meaning of each.',
     output: () => listOf(problemView()),
     handle: ({ sandbox, controlUrl }) => ({ body: list(problemsOf(sandbox, controlUrl)) }),
   }),
-  route({
+  route('GET /problems/{code}', {
     name: 'problems.show',
-    method: 'GET',
-    path: '/problems/{code}',
     summary: 'Explain one error code; the type of a problem is the URL of this page',
     returns: 'Code, title, status and meaning.',
     output: problemView,

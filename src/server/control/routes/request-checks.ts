@@ -4,9 +4,9 @@ import type { LogEntry } from '../../../core/log/request-log.ts'
 import { compare, matches, matchSchema, missed, type RequestMatch } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
-import { later } from '../../../core/time/realtime.ts'
 import { entriesSince, explainPath } from '../request-entry.ts'
 import { type ControlReply, route } from '../route.ts'
+import { waitIn } from '../wait.ts'
 
 /** Maximum number of requests in `nearest` of a failed check. */
 const NEAREST = 3
@@ -80,11 +80,9 @@ export type RequestCheck = ShapeOf<typeof requestCheck>
 export const requestCheckRoutes = (service: Service) => {
   const match = () => matchSchema(service, { since: z.string().optional() })
   return [
-    route({
+    route('POST /requests/verify', {
       name: 'requests.verify',
       unrecorded: true,
-      method: 'POST',
-      path: '/requests/verify',
       summary: 'Check whether matching requests have come (count, default at least one)',
       returns:
         'passed, and the ids that matched; 409 with the nearest requests when the check has not passed.',
@@ -93,11 +91,9 @@ export const requestCheckRoutes = (service: Service) => {
       output: requestCheck,
       handle: ({ sandbox, body: { match, count = { at_least: 1 } } }) => verify(sandbox, match, count),
     }),
-    route({
+    route('POST /requests/wait', {
       name: 'requests.wait',
       unrecorded: true,
-      method: 'POST',
-      path: '/requests/wait',
       summary: 'Wait until matching requests have come (count, default 1), those already in the log included',
       returns: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
       success: [200, 409],
@@ -144,10 +140,8 @@ function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Req
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }
 
-type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
-
-const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
-  'timed out': (ms) => `Not enough matching requests came within ${ms} ms.`,
+const DESCRIPTION = {
+  'timed out': (ms: number) => `Not enough matching requests came within ${ms} ms.`,
   replaced: () => 'The state of the sandbox was replaced during the wait, and its request log with it.',
   removed: () => 'The sandbox was removed during the wait.',
   closing: () => 'The emulator is closing.',
@@ -159,35 +153,21 @@ async function waitFor(
   sandbox: Sandbox,
   { since, ...match }: RequestSearch,
   { at_least, ms }: { readonly at_least: number; readonly ms: number },
-  { gone, closing }: { readonly gone: AbortSignal; readonly closing: AbortSignal },
+  signals: Parameters<typeof waitIn>[2],
 ): Promise<ControlReply<RequestCheck>> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
-  const ended = await new Promise<'seen' | End>((resolve) => {
-    const end = (how: 'seen' | End): void => {
-      for (const stop of stops) stop()
-      resolve(how)
-    }
-    const hear = (entry: LogEntry): void => {
+  const hasCome = () => matched.length >= at_least
+  const ended = await waitIn(sandbox, ms, signals, hasCome, (check) => [
+    sandbox.log.onEntry((entry) => {
       seen.push(entry)
       if (seen.length > sandbox.log.capacity) seen.shift()
       if (isMatch(match, entry)) matched.push(entry.id)
-      if (matched.length >= at_least) end('seen')
-    }
-    const stops = [
-      sandbox.log.onEntry(hear),
-      sandbox.listeners.onReplaced(() => end('replaced')),
-      sandbox.listeners.onClosed(() => end('removed')),
-      onAbort(closing, () => end('closing')),
-      onAbort(gone, () => end('gone')),
-      later(ms, () => end('timed out')),
-    ]
-    if (matched.length >= at_least) end('seen')
-    else if (closing.aborted) end('closing')
-    else if (gone.aborted) end('gone')
-  })
-  const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }
-  if (ended === 'seen') return { body: result }
+      check()
+    }),
+  ])
+  const result = { passed: ended === 'come', actual: matched.length, expected: { at_least }, matched }
+  if (ended === 'come') return { body: result }
   return {
     status: 409,
     body: {
@@ -197,11 +177,6 @@ async function waitFor(
       nearest: nearest(seen, match),
     },
   }
-}
-
-function onAbort(signal: AbortSignal, call: () => void): () => void {
-  signal.addEventListener('abort', call)
-  return () => signal.removeEventListener('abort', call)
 }
 
 /** The requests that are nearest to a match, and the fields in which they differ. Newer requests come first if equally near. */

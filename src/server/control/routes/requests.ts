@@ -66,10 +66,8 @@ export type LogCounts = Omit<ShapeOf<typeof requestList>, 'object' | 'data'>
 
 /** The log of API requests. */
 export const requestRoutes = [
-  route({
+  route('GET /requests', {
     name: 'requests.list',
-    method: 'GET',
-    path: '/requests',
     summary: `List the newest API requests (limit, default ${USUAL}), in order of arrival; one that waited at a gate is where it went on`,
     returns: 'The entries, the capacity of the log, and the number of requests that it has dropped.',
     input: () => ({ query: loggedRequests() }),
@@ -86,10 +84,8 @@ export const requestRoutes = [
       }
     },
   }),
-  route({
+  route('GET /requests/har', {
     name: 'requests.har',
-    method: 'GET',
-    path: '/requests/har',
     summary: 'Show the newest API requests as HAR 1.2, with heads and bodies as far as they are kept',
     returns: 'A HAR document: instants are virtual, durations real, and keys and secrets are left out.',
     input: () => ({ query: filters().prefault({}) }),
@@ -100,10 +96,8 @@ export const requestRoutes = [
       return { body: harOf(sandbox, newest, { ...facts, stable: query.stable }) }
     },
   }),
-  route({
+  route('DELETE /requests', {
     name: 'requests.clear',
-    method: 'DELETE',
-    path: '/requests',
     summary: 'Empty the log of API requests',
     returns: 'Nothing.',
     success: [204],
@@ -113,10 +107,8 @@ export const requestRoutes = [
       return { status: 204 }
     },
   }),
-  route({
+  route('POST /requests/{request_id}/resend', {
     name: 'requests.resend',
-    method: 'POST',
-    path: '/requests/{request_id}/resend',
     summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
     returns:
       'The entry of the new request. It runs inside the emulator, so faults of the connection do not apply to it.',

@@ -12,9 +12,8 @@ import { countRecords } from '../../../core/state/state.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { lagOf } from '../../../core/time/run-events.ts'
 import type { ControlHost } from '../host.ts'
-import { refuseFixtures } from '../refuse-fixtures.ts'
 import { BASE, noBody, route, SANDBOX_BODY } from '../route.ts'
-import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+import { foreignExtends, originOf, refuseFixtures, startingPoint } from '../starting-point.ts'
 import { passing } from './clock.ts'
 
 const newSandbox = () =>
@@ -81,10 +80,8 @@ export type SavedSandboxView = ShapeOf<typeof savedSandboxView>
 
 /** All sandboxes of the process. A sandbox is also created on first use; these routes can choose its starting state. */
 export const sandboxRoutes = [
-  route({
+  route('GET /sandboxes', {
     name: 'sandboxes.list',
-    method: 'GET',
-    path: '/sandboxes',
     summary: 'List every sandbox',
     returns:
       'Each with its clock, its size and its paths; a sandbox that is only on disk has its paths, and the problem that prevents its opening, if one is known.',
@@ -95,10 +92,8 @@ export const sandboxRoutes = [
       return { body: list([...open, ...sandboxes.saved().map((saved) => savedView(saved, controlUrl))]) }
     },
   }),
-  route({
+  route('POST /sandboxes', {
     name: 'sandboxes.create',
-    method: 'POST',
-    path: '/sandboxes',
     summary:
       'Create a sandbox from fixtures, or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
     returns: 'The sandbox.',
@@ -123,10 +118,8 @@ export const sandboxRoutes = [
       return { status: 201, body: viewOf(host.sandboxes.show(body.name), controlUrl) }
     },
   }),
-  route({
+  route('GET /sandboxes/{name}', {
     name: 'sandboxes.show',
-    method: 'GET',
-    path: '/sandboxes/{name}',
     summary: 'Show one sandbox',
     returns: 'The sandbox.',
     withoutSandbox: true,
@@ -135,10 +128,8 @@ export const sandboxRoutes = [
       body: viewOf(await host.sandboxes.find(params.name), controlUrl),
     }),
   }),
-  route({
+  route('DELETE /sandboxes/{name}', {
     name: 'sandboxes.delete',
-    method: 'DELETE',
-    path: '/sandboxes/{name}',
     summary: 'Remove a sandbox with its snapshots and files',
     returns: 'Nothing.',
     success: [204],

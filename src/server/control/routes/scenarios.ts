@@ -23,21 +23,17 @@ type ScenarioList = ShapeOf<typeof scenarioList>
 
 /** The scripts of the scenarios folder, and which of them is active on a sandbox. */
 export const scenarioRoutes = [
-  route({
+  route('GET /scenarios', {
     name: 'scenarios.list',
-    method: 'GET',
-    path: '/scenarios',
     summary: 'List the scenarios, and show the one that is active on the sandbox',
     returns:
       'Every script: whether it is valid, its problems by file and line, and its generation in force; active is the active scenario with the last error of its functions.',
     output: scenarioList,
     handle: async ({ host, sandbox }) => ({ body: await show(host, sandbox) }),
   }),
-  route({
+  route('POST /scenarios', {
     name: 'scenarios.refresh',
     unrecorded: true,
-    method: 'POST',
-    path: '/scenarios',
     summary: 'Load changed scripts at once, without waiting for the file watcher',
     returns: 'The same as GET, after the scripts are loaded.',
     output: scenarioList,
@@ -46,19 +42,15 @@ export const scenarioRoutes = [
       return { body: await show(host, sandbox) }
     },
   }),
-  route({
+  route('GET /scenarios/{name}', {
     name: 'scenarios.show',
-    method: 'GET',
-    path: '/scenarios/{name}',
     summary: 'Show one scenario with the text of its script',
     returns: 'The script as in the list, and its text; null for a scenario that is not in a file.',
     output: shownScenario,
     handle: async ({ host, sandbox, params }) => ({ body: await host.scenarios.show(sandbox, params.name) }),
   }),
-  route({
+  route('POST /scenarios/{name}/start', {
     name: 'scenarios.start',
-    method: 'POST',
-    path: '/scenarios/{name}/start',
     summary:
       'Start a scenario on the sandbox instead of the active one; with reset, the sandbox is reset first; a refused scenario changes nothing',
     returns: 'The active scenario.',
@@ -70,10 +62,8 @@ export const scenarioRoutes = [
       return { body: await host.scenarios.start(sandbox, params.name, { start, onBegin }) }
     },
   }),
-  route({
+  route('POST /scenarios/stop', {
     name: 'scenarios.stop',
-    method: 'POST',
-    path: '/scenarios/stop',
     summary:
       'Stop the active scenario: its faults, stubs, hooks and future steps are removed, and the settings restored; its other changes of the sandbox stay',
     returns: 'The name of the scenario that was active.',

@@ -26,10 +26,8 @@ const stubList = () =>
 /** Stubs: responses of endpoints without a contract in the specification. */
 export const stubRoutes = (service: Service) =>
   [
-    route({
+    route('GET /stubs', {
       name: 'stubs.list',
-      method: 'GET',
-      path: '/stubs',
       summary: 'List the stubs of the fixtures, of the active scenario and of this interface',
       returns: 'Every stub; answers is false with --strict, which turns stubs off.',
       output: stubList,
@@ -37,10 +35,8 @@ export const stubRoutes = (service: Service) =>
         body: { ...list(stubsOf(sandbox)), answers: !sandbox.options.strict },
       }),
     }),
-    route({
+    route('POST /stubs', {
       name: 'stubs.create',
-      method: 'POST',
-      path: '/stubs',
       summary:
         'Create a stub for an endpoint without a contract, or a list of stubs, all or none; of two stubs that match equally well the later one responds',
       returns: 'The stub, or a list of them.',
@@ -66,10 +62,8 @@ export const stubRoutes = (service: Service) =>
         } // one draft, one stub
       },
     }),
-    route({
+    route('DELETE /stubs', {
       name: 'stubs.clear',
-      method: 'DELETE',
-      path: '/stubs',
       summary: 'Remove every stub',
       returns: 'The ids of the removed stubs.',
       output: removedIds,
@@ -81,19 +75,15 @@ export const stubRoutes = (service: Service) =>
         return { body: { removed } }
       },
     }),
-    route({
+    route('GET /stubs/{id}', {
       name: 'stubs.show',
-      method: 'GET',
-      path: '/stubs/{id}',
       summary: 'Show one stub',
       returns: 'The stub.',
       output: stub,
       handle: ({ sandbox, params }) => ({ body: stubNamed(sandbox, params.id) }),
     }),
-    route({
+    route('DELETE /stubs/{id}', {
       name: 'stubs.remove',
-      method: 'DELETE',
-      path: '/stubs/{id}',
       summary: 'Remove one stub',
       returns: 'The removed stub.',
       output: stub,

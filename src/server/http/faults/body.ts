@@ -3,7 +3,7 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { z } from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { nonEmptyText } from '../../../core/fields.ts'
-import { isPointer, type Json, mergePatch } from '../../../core/json.ts'
+import { isPointer, type Json, mergePatch, parsedJson } from '../../../core/json.ts'
 import { spliced } from '../../../core/json-text.ts'
 import { json, someOf, strictObject } from '../../../core/strict-input.ts'
 import { type Draft, withHeader } from './draft.ts'
@@ -118,11 +118,15 @@ function gatewayPage(title: string): string {
 async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {
   const { patch, nulls = [], envelope, raw_number, prefix_b64, truncate, encode } = fault
   let next = draft
-  if (patch !== undefined) next = overJson(next, (text) => JSON.stringify(mergePatch(parsed(text), patch)))
+  if (patch !== undefined) {
+    // A merge patch treats a text that is not JSON like every other value that is not an object.
+    const patched = (text: string) => mergePatch(parsedJson(text) as Json | undefined, patch)
+    next = overJson(next, (text) => JSON.stringify(patched(text)))
+  }
   for (const place of nulls) next = overJson(next, (text) => spliced(text, place, 'null'))
   next = typedAs(replaced(next, fault), fault.type)
   if (envelope !== undefined) {
-    const wrap = (text: string) => (parsed(text) === undefined ? JSON.stringify(text) : text.trim())
+    const wrap = (text: string) => (parsedJson(text) === undefined ? JSON.stringify(text) : text.trim())
     next = overJson(next, (text) => `{${JSON.stringify(envelope)}:${wrap(text)}}`)
   }
   if (raw_number !== undefined && next.body !== undefined)
@@ -157,13 +161,4 @@ function overJson(draft: Draft, change: (text: string) => string): Draft {
 
 function typedAs(draft: Draft, type: string | undefined): Draft {
   return type === undefined ? draft : { ...draft, headers: withHeader(draft.headers, 'Content-Type', type) }
-}
-
-// Undefined for a text that is not JSON. A merge patch treats that like every other value that is not an object.
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes, viaFetch } from '../../../../test/support/wire-client.ts'
-import type { FrameFault } from './frame.ts'
+import type { AskedFraming } from './wire-primitive.ts'
 
-const frame = (frame: FrameFault) => ({ actions: [{ frame }] })
+const frame = (frame: AskedFraming) => ({ actions: [{ frame }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
 
 test('chunked marks the end of a body with a last chunk', async () => {

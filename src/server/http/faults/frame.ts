@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { someOf } from '../../../core/strict-input.ts'
 import { base64 } from './fields.ts'
@@ -7,8 +6,6 @@ import { MAX_BYTES } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 /** How the end of the body is marked. */
-export type FrameFault = ParametersOf<typeof schema>
-
 function schema() {
   return someOf({
     /** Default: as without the fault. `close`: the end of the connection marks the end of the body. */

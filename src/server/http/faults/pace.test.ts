@@ -2,13 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
-import { type PaceFault, pace as pacePrimitive } from './pace.ts'
+import { pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
+import type { AskedPace } from './wire-primitive.ts'
 
 /** Milliseconds after which written bytes have arrived, on any system. */
 const GAP = 200
 
-const pace = (pace: PaceFault) => ({ actions: [{ pace }] })
+const pace = (pace: AskedPace) => ({ actions: [{ pace }] })
 
 /** The bytes that arrived after the head, piece by piece. */
 function bodyPieces(pieces: readonly Buffer[]): string[] {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { either, form, someOf } from '../../../core/strict-input.ts'
 import { MIN_GAP } from './pieces.ts'
@@ -7,8 +6,6 @@ import { MAX_BYTES, MAX_HOLD_MS, onlyAfterResponse, phaseOfStage, stage } from '
 import type { WirePrimitive } from './wire-primitive.ts'
 
 /** When the bytes are sent: always real milliseconds. */
-export type PaceFault = ParametersOf<typeof schema>
-
 function schema() {
   const offsets = z
     .array(intBetween(1, MAX_BYTES))

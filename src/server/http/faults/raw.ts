@@ -1,11 +1,8 @@
-import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { strictObject } from '../../../core/strict-input.ts'
 import { base64 } from './fields.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 /** Sends these bytes instead of the whole response. The connection ends after them. */
-export type RawFault = ParametersOf<typeof schema>
-
 function schema() {
   return strictObject({ base64: base64() })
 }

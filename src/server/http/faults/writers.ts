@@ -3,26 +3,21 @@ import type { Socket } from 'node:net'
 import { headBytes } from './draft.ts'
 import type { ResponseMessage } from './message.ts'
 
-/** Writes a message piece by piece, in this order. */
-export interface Writer {
-  head(): void
-  /** Sends the bytes written so far, even a head without a body. */
-  flush(): void
-  piece(bytes: Buffer): void
-  end(): void
-}
+/** Writes a message piece by piece: its functions are called in their order. */
+export type Writer = ReturnType<typeof responseWriter>
 
 /** Writes through Node's ServerResponse: the connection stays usable after it. */
-export function responseWriter(res: ServerResponse, { head }: ResponseMessage): Writer {
+export function responseWriter(res: ServerResponse, { head }: ResponseMessage) {
   return {
-    head: () => {
+    head: (): void => {
       if (head === undefined) return
       // Our own Date is among the headers, unless a fault has removed it.
       res.sendDate = false
       res.writeHead(head.status, head.reason, head.headers.flat())
     },
+    /** Sends the bytes written so far, even a head without a body. */
     flush: () => res.flushHeaders(),
-    piece: (bytes) => void res.write(bytes),
+    piece: (bytes: Buffer) => void res.write(bytes),
     end: () => void res.end(),
   }
 }

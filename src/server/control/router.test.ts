@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { allowHosts } from '../http/guard.ts'
-import { refuseRequest } from './guard.ts'
+import { refuseRequest } from './router.ts'
 
 const TOKEN = 'control-0123456789'
 

@@ -1,8 +1,0 @@
-export { guardedFiles, nodeFiles, onDisk } from './files.ts'
-export { Lock } from './lock.ts'
-export { savedSandboxNames } from './names.ts'
-export type { OnNotice } from './notice.ts'
-export { Persistence } from './persistence.ts'
-export { thisProcess } from './process-identity.ts'
-export { SnapshotFiles } from './snapshots.ts'
-export { readWakeTime } from './state-file.ts'
