@@ -10,7 +10,7 @@ import {
   nameOf,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
-import { fake, formatHint, hinted, hintedText, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
+import { fake, formatHint, hinted, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
 import { compilePattern } from './pattern.ts'
 import { draftText, extentOf, letters } from './pattern-text.ts'
 
@@ -31,8 +31,8 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
   const place = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
-  const hint = hintedText(name, '')
-  const own = formatHint(textsOf(clauses, 'format')) ?? hintedText(name, description)
+  const [hint] = hintedTexts(name, '')
+  const own = formatHint(textsOf(clauses, 'format')) ?? hintedTexts(name, description)[0]
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
