@@ -12,6 +12,11 @@ export interface Maker {
   nth?(n: number): Json | undefined
 }
 
+/** A maker of nothing: no value satisfies a keyword of these clauses. */
+export function noValue(clauses: Clauses, keyword: string, why: string): Maker {
+  return { make: (draw) => draw.fail(clauses, keyword, why) }
+}
+
 /** Which optional properties a value has: all, some at random, or none. */
 export type Mode = 'all' | 'some' | 'none'
 
@@ -122,9 +127,13 @@ export function numbersOf(clauses: Clauses, keyword: string): number[] {
   return given(clauses, keyword).flatMap(({ value }) => (typeof value === 'number' ? [value] : []))
 }
 
+export function largest(numbers: readonly number[], otherwise = -Infinity): number {
+  return numbers.reduce((most, each) => Math.max(most, each), otherwise)
+}
+
 /** The strictest lower bound that the clauses set. */
 export function greatest(clauses: Clauses, keyword: string, otherwise: number): number {
-  return numbersOf(clauses, keyword).reduce((most, each) => Math.max(most, each), otherwise)
+  return largest(numbersOf(clauses, keyword), otherwise)
 }
 
 /** The strictest upper bound that the clauses set. */
@@ -150,8 +159,8 @@ export function nameOf(clauses: Clauses): { readonly name: string; readonly desc
 export interface ValueSource {
   /** The maker of values that satisfy every clause. */
   maker(clauses: Clauses): Maker
-  /** Whether a value satisfies the schema of one clause. */
-  accepts(value: Json, clause: Clause): boolean
+  /** Whether a value satisfies every clause. */
+  accepts(value: Json, clauses: Clauses): boolean
 }
 
 /** Levels of a recursive schema that have optional properties and items. */

@@ -1,5 +1,5 @@
 import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
-import { ArrayMaker } from './arrays.ts'
+import { arrayMaker } from './arrays.ts'
 import {
   type Clauses,
   clauseIn,
@@ -7,6 +7,7 @@ import {
   given,
   type Maker,
   NOTHING,
+  noValue,
   OBJECT,
   OutOfBudget,
   placeOf,
@@ -14,7 +15,7 @@ import {
 } from './draw.ts'
 import { negations, without } from './negations.ts'
 import { numberMaker } from './numbers.ts'
-import { ObjectMaker } from './objects.ts'
+import { objectMaker } from './objects.ts'
 import {
   allowsType,
   allSchemas,
@@ -28,6 +29,7 @@ import {
   isSchema,
   TYPES,
   type TypeName,
+  textItems,
 } from './schema.ts'
 import { stringMaker } from './strings.ts'
 import type { SchemaValidator } from './validator.ts'
@@ -79,12 +81,8 @@ export class ValueGenerator implements ValueSource {
     return known
   }
 
-  accepts(value: Json, { schema, isHelp }: Clause): boolean {
-    return isHelp === true || this.validator.accepts(value, schema)
-  }
-
-  private acceptsAll(value: Json, clauses: Clauses): boolean {
-    return clauses.every((clause) => this.accepts(value, clause))
+  accepts(value: Json, clauses: Clauses): boolean {
+    return clauses.every(({ schema, isHelp }) => isHelp === true || this.validator.accepts(value, schema))
   }
 
   private build(clauses: Clauses): Maker {
@@ -118,7 +116,7 @@ export class ValueGenerator implements ValueSource {
         if (value === undefined) continue
         // Schemas inside each other check the same value again, which costs less than making it.
         draw.count(at, (bytes - draw.budget.bytes) / 10, (values - draw.budget.values) / 10)
-        if (this.acceptsAll(value, checked)) return value
+        if (this.accepts(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
       if (draw.failure === undefined) draw.fail(clauses, keyword, 'has no value that was found')
@@ -180,8 +178,7 @@ export class ValueGenerator implements ValueSource {
     const listed = this.listed(clauses)
     if (listed !== undefined) return listed
     const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
-    if (allowed.length === 0)
-      return { make: (draw) => draw.fail(clauses, 'type', 'leaves no type that every keyword allows') }
+    if (allowed.length === 0) return noValue(clauses, 'type', 'leaves no type that every keyword allows')
     const types = preferred(clauses, allowed)
     const makers = types.map((type) => this.ofType(type, clauses))
     // Keywords say nothing about values of other types: `{"contains": false}` allows every value that is no array.
@@ -222,7 +219,7 @@ export class ValueGenerator implements ValueSource {
       if (unwanted.has(text) || !texts.every((known) => known.has(text))) return false
       return isPlain
         ? clauses.every(({ schema }) => hasType(value, schema.type))
-        : this.acceptsAll(value, clauses)
+        : this.accepts(value, clauses)
     })
     const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
     const make = (draw: Draw): Json | undefined => {
@@ -241,11 +238,11 @@ export class ValueGenerator implements ValueSource {
     const at = clauses[0]?.at ?? ''
     switch (type) {
       case 'object':
-        return nested(at, new ObjectMaker(clauses, this))
+        return nested(at, objectMaker(clauses, this))
       case 'array':
-        return nested(at, new ArrayMaker(clauses, this))
+        return nested(at, arrayMaker(clauses, this))
       case 'string':
-        return stringMaker(clauses, (text) => this.acceptsAll(text, clauses))
+        return stringMaker(clauses, (text) => this.accepts(text, clauses))
       case 'number':
         return numberMaker(clauses)
       case 'null':
@@ -297,8 +294,7 @@ function anchorsOf(root: JsonObject): ReadonlyMap<string, Clause> {
 }
 
 function namesIn({ properties, required }: JsonObject): string[] {
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
-  return isObject(properties) ? [...Object.keys(properties), ...names] : names
+  return [...Object.keys(isObject(properties) ? properties : {}), ...textItems(required)]
 }
 
 /** The values that building a maker for several clauses counts as, or for one whose conditions are decided for each value. */

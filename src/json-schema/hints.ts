@@ -90,7 +90,11 @@ const numbered =
   (draw: Draw): string =>
     `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
 
-const plainWord = (draw: Draw): string => fake(draw, 'word').replaceAll(/[^a-z]/g, '') || 'word'
+/** A word of small letters only. */
+export const word = (draw: Draw): string =>
+  fake(draw, 'word')
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '') || 'word'
 
 /** The address of a person, by the name. */
 export function mailOf(person: string): string {
@@ -109,7 +113,7 @@ const SUBJECTS =
 const HINTS: readonly (readonly [words: RegExp, ...hints: Hint[]])[] = [
   [/\biban\b/, 'iban'],
   [/\b(bic|swift)\b/, among('EXMPDEFF', 'SMPLFRPPXXX', 'DEMOGB2L', 'TESTNL2A', 'EXMPCHZZ80A')],
-  [/\bslug\b/, (draw) => `${plainWord(draw)}-${plainWord(draw)}`],
+  [/\bslug\b/, (draw) => `${word(draw)}-${word(draw)}`],
   [/\bcurrency\b/, among('EUR', 'USD', 'GBP', 'CHF', 'SEK', 'CAD')],
   [/\be ?mail\b/, 'email'],
   [/\b(phone|mobile|telephone|fax)\b/, 'phone'],
@@ -253,7 +257,7 @@ export function hinted(draw: Draw, hint: TextHint): string {
   return typeof hint === 'function' ? hint(draw) : fake(draw, hint)
 }
 
-const ISO_DATE = /^\d{4}-\d\d-\d\d$/
+export const ISO_DATE = /^\d{4}-\d\d-\d\d$/
 
 /** Texts that a property with a pattern may have, the most likely first: of its hint, dates in other forms, numbers of its range. */
 export function plausibleTexts(

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../core/json.ts'
-import { isSchema, type Schema, TYPES } from './schema.ts'
+import { isSchema, type Schema, TYPES, textItems } from './schema.ts'
 
 /**
- * Schemas whose values do not satisfy the given one, since failing one keyword is enough. They lead to the `else` branch
+ * Schemas whose values do not satisfy the given one, since noValue one keyword is enough. They lead to the `else` branch
  * and away from `contains`. When none applies, values are found by trial and error.
  */
 export function negations(schema: Schema): readonly JsonObject[] {
@@ -24,8 +24,7 @@ function ofFields(schema: JsonObject): JsonObject[] {
     for (const other of negations(inner))
       found.push({ type: 'object', properties: { [name]: other }, required: [name] })
   }
-  for (const name of Array.isArray(schema.required) ? schema.required : [])
-    if (typeof name === 'string') found.push({ type: 'object', ...without(name) })
+  for (const name of textItems(schema.required)) found.push({ type: 'object', ...without(name) })
   return found
 }
 

@@ -1,4 +1,14 @@
-import { type Clauses, type Draw, given, greatest, least, type Maker, nameOf, numbersOf } from './draw.ts'
+import {
+  type Clauses,
+  type Draw,
+  given,
+  greatest,
+  largest,
+  least,
+  type Maker,
+  nameOf,
+  numbersOf,
+} from './draw.ts'
 import { plausibleRange } from './hints.ts'
 import { isMultiple } from './schema.ts'
 
@@ -89,7 +99,7 @@ function usual(
   }
   if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
   const near = Math.min(Math.max(0, lower), upper)
-  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, greatestOf(multiples) * 100)
+  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, largest(multiples) * 100)
   if (near === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
   return { from: near, to: Math.min(near + span, upper, Number.MAX_VALUE) }
 }
@@ -124,16 +134,12 @@ function stepsOf(multiples: readonly number[]) {
   return { draw, nth }
 }
 
-function greatestOf(numbers: readonly number[]): number {
-  return numbers.reduce((most, each) => Math.max(most, each), -Infinity)
-}
-
 /** The least common multiple, or, if that is too large, the greatest of the multiples. */
 function commonMultiple(multiples: readonly number[]): number {
-  const scale = 10 ** greatestOf(multiples.map(decimalsOf))
+  const scale = 10 ** largest(multiples.map(decimalsOf))
   const scaled = multiples.map((multiple) => Math.round(multiple * scale))
   const common = scaled.reduce((a, b) => (a / gcd(a, b)) * b)
-  return Number.isSafeInteger(common) && common > 0 ? common / scale : greatestOf(multiples)
+  return Number.isSafeInteger(common) && common > 0 ? common / scale : largest(multiples)
 }
 
 function gcd(a: number, b: number): number {

@@ -87,6 +87,11 @@ export function own(object: Json | undefined, key: string): Json | undefined {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
 }
 
+/** The texts in a list. */
+export function textItems(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
 /** Sets any key, `__proto__` included, as an ordinary field. */
 export function setField(object: Record<string, Json>, key: string, value: Json): void {
   if (key !== '__proto__') object[key] = value

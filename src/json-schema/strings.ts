@@ -8,11 +8,13 @@ import {
   MAX_TEXT_BYTES,
   type Maker,
   nameOf,
+  noValue,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
 import { fake, formatHint, hinted, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
 import { compilePattern } from './pattern.ts'
 import { draftText, extentOf, letters } from './pattern-text.ts'
+import { textItems } from './schema.ts'
 
 const TRIES = 24
 
@@ -20,12 +22,14 @@ const TRIES = 24
 export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
   const lengths: Lengths = [greatest(clauses, 'minLength', 0), least(clauses, 'maxLength', Infinity)]
   const [min, max] = lengths
-  const failing = (keyword: string, why: string): Maker => ({
-    make: (draw) => draw.fail(clauses, keyword, why),
-  })
-  if (min > max) return failing('minLength', `leaves no length below maxLength: ${min} is more than ${max}`)
+  if (min > max)
+    return noValue(clauses, 'minLength', `leaves no length below maxLength: ${min} is more than ${max}`)
   if (min > MAX_TEXT_BYTES)
-    return failing('minLength', `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`)
+    return noValue(
+      clauses,
+      'minLength',
+      `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`,
+    )
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
   if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
@@ -37,7 +41,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
   const useless = compiled.find((each) => typeof each === 'string')
-  if (useless !== undefined) return failing('pattern', useless)
+  if (useless !== undefined) return noValue(clauses, 'pattern', useless)
   const patterns = compiled.filter((each) => typeof each !== 'string')
   const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
   // A text is drawn node by node, and each node may look at every other one.
@@ -93,8 +97,7 @@ function fits(text: string, [min, max]: Lengths): boolean {
 }
 
 function textsOf(clauses: Clauses, keyword: string): string[] {
-  const texts = given(clauses, keyword).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
-  return [...new Set(texts)]
+  return [...new Set(textItems(given(clauses, keyword).map(({ value }) => value)))]
 }
 
 /** Makes texts without pattern and format: by the name of the property, or a few words. */
