@@ -66,11 +66,8 @@ export class Draw {
     budget.bytes -= bytes
     if (budget.values >= 0 && budget.bytes >= 0) return
     this.at = at
-    throw new OutOfBudget(
-      budget.values < 0
-        ? `more than ${MAX_VALUES} values were made for one output`
-        : `more than ${MAX_TEXT_BYTES} bytes were made for one output`,
-    )
+    const what = budget.values < 0 ? `${MAX_VALUES} values` : `${MAX_TEXT_BYTES} bytes`
+    throw new OutOfBudget(`more than ${what} were made for one output`)
   }
 
   /** Counts a value that is made again. Throws `OutOfBudget`. */

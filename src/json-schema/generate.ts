@@ -177,7 +177,7 @@ export class ValueGenerator implements ValueSource {
   private plain(clauses: Clauses): Maker {
     const listed = this.listed(clauses)
     if (listed !== undefined) return listed
-    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
+    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema.type, type)))
     if (allowed.length === 0) return noValue(clauses, 'type', 'leaves no type that every keyword allows')
     const types = preferred(clauses, allowed)
     const makers = types.map((type) => this.ofType(type, clauses))

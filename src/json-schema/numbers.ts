@@ -10,7 +10,7 @@ import {
   numbersOf,
 } from './draw.ts'
 import { plausibleRange } from './hints.ts'
-import { isMultiple } from './schema.ts'
+import { decimal, isMultiple } from './schema.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -147,9 +147,7 @@ function gcd(a: number, b: number): number {
 }
 
 function decimalsOf(value: number): number {
-  const [digits = '', exponent = '0'] = String(value).split('e')
-  const decimals = (digits.split('.')[1] ?? '').length - Number(exponent)
-  return Math.min(Math.max(decimals, 0), 20)
+  return Math.min(Math.max(-(decimal(value)?.exponent ?? 0), 0), 20)
 }
 
 function plainNumber(

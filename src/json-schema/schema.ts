@@ -77,9 +77,8 @@ export function allSchemas(schema: JsonObject): Clause[] {
 
 /** True where the value is of one of the types; no `type` at all allows every one. */
 export function hasType(value: Json, type: Json | undefined): boolean {
-  if (type === undefined) return true
   const name = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-  return [type].flat().some((each) => each === name || (each === 'integer' && Number.isInteger(value)))
+  return allowsType(type, name, Number.isInteger(value))
 }
 
 /** The value of an own key of an object, never of an inherited one such as `constructor`. */
@@ -120,7 +119,7 @@ export function isMultiple(value: number, multiple: number): boolean {
 }
 
 /** A number as whole digits and their power of ten; undefined for one that JSON cannot have. */
-function decimal(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
+export function decimal(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
   if (!Number.isFinite(value)) return undefined
   const [mantissa = '', power = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -136,10 +135,7 @@ export function dependentSchemas(schema: JsonObject): readonly (readonly [keywor
   })
 }
 
-/** Whether the schema's `type` allows that type. */
-export function allowsType({ type }: JsonObject, name: TypeName): boolean {
-  return (
-    type === undefined ||
-    [type].flat().some((each) => each === name || (each === 'integer' && name === 'number'))
-  )
+/** Whether a `type` allows a type, or its whole numbers. */
+export function allowsType(type: Json | undefined, name: string, isWhole = name === 'number'): boolean {
+  return type === undefined || [type].flat().some((each) => each === name || (each === 'integer' && isWhole))
 }
