@@ -11,7 +11,6 @@ import {
   OBJECT,
   OutOfBudget,
   placeOf,
-  type ValueSource,
 } from './draw.ts'
 import { negations, without } from './negations.ts'
 import { numberMaker } from './numbers.ts'
@@ -49,61 +48,56 @@ const MAX_TRIES = 12
 const MAX_DEPTH = 600
 const MAX_CLAUSES = 1_000
 
-/** Makes values for one schema: keyword by keyword, and by trial and error when keywords depend on each other. */
-export class ValueGenerator implements ValueSource {
-  private readonly validator: SchemaValidator
-  private readonly root: JsonObject
-  private readonly single = new Map<JsonObject, Maker>()
-  private readonly anchors: ReadonlyMap<string, Clause>
-  /** Makes values for the whole schema, which are not yet validated. */
-  readonly top: Maker
-
-  constructor(root: JsonObject, validator: SchemaValidator) {
-    this.root = root
-    this.validator = validator
-    this.anchors = anchorsOf(root)
-    this.top = this.build([{ schema: root, at: '' }, OBJECT])
-  }
+/**
+ * The maker of values for one schema, which are not yet validated: keyword by keyword, and by trial and error when keywords depend
+ * on each other. An issue for a reference that refers to no schema; references to other documents are not resolved.
+ */
+export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | Issue {
+  const single = new Map<JsonObject, Maker>()
+  const anchors = anchorsOf(root)
+  const referredTo = ({ $dynamicRef }: JsonObject): Clause | undefined =>
+    typeof $dynamicRef === 'string' ? anchors.get($dynamicRef) : undefined
 
   /** The maker of values that satisfy every clause; that of a single clause is built once. */
-  maker(clauses: Clauses): Maker {
+  const maker = (clauses: Clauses): Maker => {
     const [clause] = clauses
     if (clause === undefined || clauses.length > 1) {
-      const [built, cost] = [this.build(clauses), buildCost(clauses)]
+      const [built, cost] = [build(clauses), buildCost(clauses)]
       const make = (draw: Draw): Json | undefined => {
         draw.count(clause?.at ?? '', 0, cost)
         return built.make(draw)
       }
       return { ...built, make }
     }
-    const known = this.single.get(clause.schema) ?? this.build(clauses)
-    this.single.set(clause.schema, known)
+    const known = single.get(clause.schema) ?? build(clauses)
+    single.set(clause.schema, known)
     return known
   }
 
-  accepts(value: Json, clauses: Clauses): boolean {
-    return clauses.every(({ schema, isHelp }) => isHelp === true || this.validator.accepts(value, schema))
-  }
+  const accepts = (value: Json, clauses: Clauses): boolean =>
+    clauses.every(({ schema, isHelp }) => isHelp === true || validator.accepts(value, schema))
 
-  private build(clauses: Clauses): Maker {
+  const source = { maker, accepts }
+
+  const build = (clauses: Clauses): Maker => {
     const isOpen = ({ schema }: Clause) =>
       isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
     if (clauses.some(isOpen))
       return {
         make: (draw) =>
-          this.tried(clauses, draw, (tries) => {
-            const decided = this.decided(clauses, draw, tries)
+          tried(clauses, draw, (tries) => {
+            const decided = decide(clauses, draw, tries)
             draw.count(clauses[0]?.at ?? '', 0, 8 + buildCost(decided))
-            return this.plain(decided)
+            return decidedMaker(decided)
           }),
       }
-    const plain = this.plain(clauses)
+    const plain = decidedMaker(clauses)
     if (!clauses.some(({ schema }) => isChecked(schema))) return plain
-    return { make: (draw) => this.tried(clauses, draw, () => plain) }
+    return { make: (draw) => tried(clauses, draw, () => plain) }
   }
 
   /** Validates each value as soon as it is made, so that a difficult value is retried without the values around it. */
-  private tried(clauses: Clauses, draw: Draw, maker: (tries: number) => Maker): Json | undefined {
+  const tried = (clauses: Clauses, draw: Draw, maker: (tries: number) => Maker): Json | undefined => {
     const { mode } = draw
     const at = placeOf(clauses, 'if')
     const checked = clauses.filter(({ schema }) => isChecked(schema))
@@ -116,7 +110,7 @@ export class ValueGenerator implements ValueSource {
         if (value === undefined) continue
         // Schemas inside each other check the same value again, which costs less than making it.
         draw.count(at, (bytes - draw.budget.bytes) / 10, (values - draw.budget.values) / 10)
-        if (this.accepts(value, checked)) return value
+        if (accepts(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
       if (draw.failure === undefined) draw.fail(clauses, keyword, 'has no value that was found')
@@ -127,7 +121,7 @@ export class ValueGenerator implements ValueSource {
   }
 
   /** Chooses a branch of every condition. The caller has to check the value that is made from the result. */
-  private decided(clauses: Clauses, draw: Draw, tries: number): Clause[] {
+  const decide = (clauses: Clauses, draw: Draw, tries: number): Clause[] => {
     const queue: Clause[] = []
     const named = new Set<string>()
     const add = (clause: Clause | undefined): void => {
@@ -153,38 +147,24 @@ export class ValueGenerator implements ValueSource {
         if (isThere) add(clauseIn(clause, keyword, name))
         add(help(isThere ? { required: [name] } : without(name), clause.at))
       }
-      const target = this.referredTo(schema)
+      const target = referredTo(schema)
       if (!queue.some((each) => each.schema === target?.schema)) add(target)
     }
     return queue
   }
 
-  /** The reference that refers to no schema, if there is one. References to other documents are not resolved. */
-  get lost(): Issue | undefined {
-    const clause = allSchemas(this.root).find(
-      ({ schema }) => typeof schema.$dynamicRef === 'string' && this.referredTo(schema) === undefined,
-    )
-    if (clause === undefined) return undefined
-    const detail = `$dynamicRef refers to no schema of this document: none has the $dynamicAnchor of ${JSON.stringify(clause.schema.$dynamicRef)}`
-    return { pointer: `${clause.at}/$dynamicRef`, detail }
-  }
-
-  private referredTo({ $dynamicRef }: JsonObject): Clause | undefined {
-    return typeof $dynamicRef === 'string' ? this.anchors.get($dynamicRef) : undefined
-  }
-
   /** A maker for clauses without open conditions. */
-  private plain(clauses: Clauses): Maker {
-    const listed = this.listed(clauses)
+  const decidedMaker = (clauses: Clauses): Maker => {
+    const listed = listedMaker(clauses)
     if (listed !== undefined) return listed
     const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema.type, type)))
     if (allowed.length === 0) return noValue(clauses, 'type', 'leaves no type that every keyword allows')
     const types = preferred(clauses, allowed)
-    const makers = types.map((type) => this.ofType(type, clauses))
+    const makers = types.map((type) => ofType(type, clauses))
     // Keywords say nothing about values of other types: `{"contains": false}` allows every value that is no array.
     const others = allowed.filter((type) => !types.includes(type))
     const other =
-      others.length === 0 ? undefined : this.ofType(others.includes('string') ? 'string' : 'null', clauses)
+      others.length === 0 ? undefined : ofType(others.includes('string') ? 'string' : 'null', clauses)
     const [only] = makers
     if (makers.length === 1 && only !== undefined && other === undefined) return only
     const isNullable = types.at(-1) === 'null'
@@ -203,7 +183,7 @@ export class ValueGenerator implements ValueSource {
   }
 
   /** A maker of the values that `enum` and `const` allow; undefined without either. */
-  private listed(clauses: Clauses): Maker | undefined {
+  const listedMaker = (clauses: Clauses): Maker | undefined => {
     const [first, ...others] = clauses
       .map(({ schema }) => listOf(schema))
       .filter((list) => list !== undefined)
@@ -217,9 +197,7 @@ export class ValueGenerator implements ValueSource {
     const values = first.filter((value) => {
       const text = texts.length + unwanted.size > 0 ? canonical(value) : ''
       if (unwanted.has(text) || !texts.every((known) => known.has(text))) return false
-      return isPlain
-        ? clauses.every(({ schema }) => hasType(value, schema.type))
-        : this.accepts(value, clauses)
+      return isPlain ? clauses.every(({ schema }) => hasType(value, schema.type)) : accepts(value, clauses)
     })
     const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
     const make = (draw: Draw): Json | undefined => {
@@ -234,15 +212,15 @@ export class ValueGenerator implements ValueSource {
     return { make, nth: (n) => values[n] }
   }
 
-  private ofType(type: TypeName, clauses: Clauses): Maker {
+  const ofType = (type: TypeName, clauses: Clauses): Maker => {
     const at = clauses[0]?.at ?? ''
     switch (type) {
       case 'object':
-        return nested(at, objectMaker(clauses, this))
+        return nested(at, objectMaker(clauses, source))
       case 'array':
-        return nested(at, arrayMaker(clauses, this))
+        return nested(at, arrayMaker(clauses, source))
       case 'string':
-        return stringMaker(clauses, (text) => this.accepts(text, clauses))
+        return stringMaker(clauses, (text) => accepts(text, clauses))
       case 'number':
         return numberMaker(clauses)
       case 'null':
@@ -254,6 +232,14 @@ export class ValueGenerator implements ValueSource {
         }
     }
   }
+
+  const top = build([{ schema: root, at: '' }, OBJECT])
+  const lost = allSchemas(root).find(
+    ({ schema }) => typeof schema.$dynamicRef === 'string' && referredTo(schema) === undefined,
+  )
+  if (lost === undefined) return top
+  const detail = `$dynamicRef refers to no schema of this document: none has the $dynamicAnchor of ${JSON.stringify(lost.schema.$dynamicRef)}`
+  return { pointer: `${lost.at}/$dynamicRef`, detail }
 }
 
 function counted(draw: Draw, at: string, value: Json): Json {
