@@ -1,6 +1,6 @@
-import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } from '../core/json.ts'
+import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
-import { type Clause, own } from './schema.ts'
+import type { Clause } from './schema.ts'
 
 export type Clauses = readonly Clause[]
 
@@ -103,8 +103,7 @@ export function clauseIn(
   { schema, at, isHelp }: Clause,
   ...keys: readonly (string | number)[]
 ): Clause | undefined {
-  let found: Json | undefined = schema
-  for (const key of keys) found = Array.isArray(found) ? found[Number(key)] : own(found, String(key))
+  const found = valueAt(schema, keys.map(String))
   if (found === undefined || found === true) return undefined
   const help = isHelp === true ? { isHelp } : {}
   return { schema: isObject(found) ? found : NOTHING, at: at + pointer(...keys), ...help }

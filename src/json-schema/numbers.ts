@@ -66,7 +66,10 @@ export function numberMaker(clauses: Clauses): Maker {
       const value = nth(n)
       if (value !== undefined) return value
     }
-    return noNumber(clauses, draw)
+    const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
+    const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
+    const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
+    return draw.fail(clauses, keyword, `leaves no number${together}`)
   }
   const nth = (n: number): number | undefined => {
     if (steps === undefined && range.from === range.to && n > 0) return undefined
@@ -77,13 +80,6 @@ export function numberMaker(clauses: Clauses): Maker {
     return accepts(value) ? value : undefined
   }
   return { make, nth }
-}
-
-function noNumber(clauses: Clauses, draw: Draw): undefined {
-  const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
-  const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
-  const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
-  return draw.fail(clauses, keyword, `leaves no number${together}`)
 }
 
 /** The range that the bounds allow; if it is very large, a part of usual size that begins nearest to zero. */

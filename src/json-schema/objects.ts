@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../core/json.ts'
+import { isObject, type Json, valueAt } from '../core/json.ts'
 import { memoize } from '../core/memoize.ts'
 import {
   type Clauses,
@@ -17,7 +17,7 @@ import {
   type ValueSource,
 } from './draw.ts'
 import { agreeing, isAfter, knownWords, orderedPairs } from './pairs.ts'
-import { type Clause, own, setField, textItems } from './schema.ts'
+import { type Clause, setField, textItems } from './schema.ts'
 
 /** Properties of an object whose schema names none, but has a schema for additional ones. */
 const USUAL_EXTRAS = 2
@@ -32,7 +32,8 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
     // The loop also visits the names that are added to the set during it.
     for (const name of all) {
       if (all.size > MAX_VALUES) break
-      for (const { value } of dependents) for (const other of textItems(own(value, name))) all.add(other)
+      for (const { value } of dependents)
+        for (const other of textItems(valueAt(value, [name]))) all.add(other)
     }
     return [...all]
   }
@@ -163,7 +164,7 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
   const clausesOf = (name: string): Clause[] =>
     clauses.flatMap((clause) => {
       const { schema } = clause
-      if (own(schema.properties, name) !== undefined) return clauseIn(clause, 'properties', name) ?? []
+      if (valueAt(schema.properties, [name]) !== undefined) return clauseIn(clause, 'properties', name) ?? []
       if (schema.additionalProperties !== undefined) return clauseIn(clause, 'additionalProperties') ?? []
       return isOneOfSeveral(clauses) ? [] : (clauseIn(clause, 'unevaluatedProperties') ?? [])
     })

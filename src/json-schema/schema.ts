@@ -81,11 +81,6 @@ export function hasType(value: Json, type: Json | undefined): boolean {
   return allowsType(type, name, Number.isInteger(value))
 }
 
-/** The value of an own key of an object, never of an inherited one such as `constructor`. */
-export function own(object: Json | undefined, key: string): Json | undefined {
-  return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
-}
-
 /** The texts in a list. */
 export function textItems(value: Json | undefined): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
@@ -102,7 +97,7 @@ export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
   const fields = Object.keys(value).sort()
-  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(own(value, key) ?? null)}`).join(',')}}`
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join(',')}}`
 }
 
 /**

@@ -11,7 +11,15 @@ import {
   noValue,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
-import { fake, formatHint, hinted, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
+import {
+  fake,
+  formatHint,
+  hinted,
+  hintedTexts,
+  plausibleRange,
+  plausibleTexts,
+  type TextHint,
+} from './hints.ts'
 import { compilePattern } from './pattern.ts'
 import { draftText, extentOf, letters } from './pattern-text.ts'
 import { textItems } from './schema.ts'
@@ -32,11 +40,12 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     )
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
-  if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
-  const place = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
+  const formatted = formatHint(textsOf(clauses, 'format'))
+  const hints = formatted === undefined ? hintedTexts(name, description) : [formatted]
+  if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths, hints)
+  const place = clauses[0]?.at ?? ''
   const [hint] = hintedTexts(name, '')
-  const own = formatHint(textsOf(clauses, 'format')) ?? hintedTexts(name, description)[0]
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
@@ -54,7 +63,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     if (format === undefined) {
       // Characters by the pattern are the last choice: they have the form of a date, but are none.
       const range = plausibleRange(name, description)
-      const texts = tries > 0 ? [] : plausibleTexts(draw, own, range, sources.join(' '))
+      const texts = tries > 0 ? [] : plausibleTexts(draw, hints[0], range, sources.join(' '))
       const isRight = (text: string) => fits(text, lengths) && patterns.every((each) => each.test(text))
       return texts.find(isRight) ?? draftText(pattern, draw.chance, min, max)
     }
@@ -101,26 +110,19 @@ function textsOf(clauses: Clauses, keyword: string): string[] {
 }
 
 /** Makes texts without pattern and format: by the name of the property, or a few words. */
-function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
+function plainText(clauses: Clauses, [min, max]: Lengths, hints: readonly TextHint[]): Maker {
   const at = clauses[0]?.at ?? ''
-  const { name, description } = nameOf(clauses)
-  const own = formatHint(textsOf(clauses, 'format'))
-  const hints = own === undefined ? hintedTexts(name, description) : [own]
   const make = (draw: Draw): Json => {
     const text =
       max < 4
         ? (short(draw) ?? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max)))
-        : lengthened(draw, suggested(draw), min, max)
+        : lengthened(draw, hinted(draw, first), min, max)
     draw.count(at, bytesOf(text))
     return text
   }
   const short = (draw: Draw): string | undefined =>
     hints.map((hint) => hinted(draw, hint)).find((text) => text.length >= min && text.length <= max)
-  const suggested = (draw: Draw): string => {
-    const [hint] = hints
-    if (hint === undefined) return `${fake(draw, 'word')} ${fake(draw, 'word')}`
-    return hinted(draw, hint)
-  }
+  const [first = (draw: Draw) => `${fake(draw, 'word')} ${fake(draw, 'word')}`] = hints
   // Short texts are counted by letters of other scripts, since ASCII has too few.
   const nth = (n: number): string | undefined => {
     const text =

@@ -1,7 +1,7 @@
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020.js'
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../core/json.ts'
 import { type Compiled, newAjv } from './ajv.ts'
-import { allSchemas, isChecked, isSchema, ONE_SCHEMA, own } from './schema.ts'
+import { allSchemas, isChecked, isSchema, ONE_SCHEMA } from './schema.ts'
 
 /** Keywords that restrict a value and hold no schema. */
 const ASSERTIONS = (
@@ -109,7 +109,7 @@ function copyOf(schema: JsonObject, isRoot: boolean, isLimited: boolean): AnySch
     copy[keyword] = Object.fromEntries(names.map((name) => [name, inner(map[name] ?? true)]))
   }
   // Ajv skips properties named `__proto__`, but not a pattern that matches only that name.
-  const proto = own(schema.properties, '__proto__')
+  const proto = valueAt(schema.properties, ['__proto__'])
   if (proto !== undefined) copy.patternProperties = { '^__proto__$': inner(proto) }
   addDependents(schema, copy, inner)
   if (isLimited) limitEvaluated(copy)
