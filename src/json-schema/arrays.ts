@@ -26,14 +26,26 @@ const USUAL_LENGTHS = [
 const TRIES_PER_ITEM = 12
 const MAX_COUNTED = 1_000
 
-type Nth = NonNullable<Maker['nth']>
-
 /** One `contains`: the clause that items have to match, and the least and largest number of them. */
 interface Wish {
   readonly clause: Clause
   readonly min: number
   readonly max: number
 }
+
+/** The items of one array. */
+const newItems = () => ({
+  list: [] as Json[],
+  /** Their texts, if they have to be unique. */
+  seen: new Set<string>(),
+  /** How many of them match a `contains`. */
+  matched: new Map<Wish, number>(),
+  /** How many values of a maker were tried in order. */
+  counted: new Map<Maker['nth'], number>(),
+})
+type Items = ReturnType<typeof newItems>
+
+const matching = ({ matched }: Items, wish: Wish): number => matched.get(wish) ?? 0
 
 /** Makes arrays of a valid length. Each item satisfies the clauses for its index, and all items those for the whole array. */
 export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
@@ -67,19 +79,19 @@ export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
 
   const make = (draw: Draw): Json | undefined => {
     const { failure } = draw
-    const items = new Items(isUnique)
+    const items = newItems()
     const wished = wishesByIndex(draw)
     const length = Math.max(lengthOf(draw), largest([...wished.keys()]) + 1)
     draw.listDepth++
     for (let index = 0; index < length; index++) if (!add(items, index, wished.get(index) ?? [], draw)) break
-    const open = () => wishes.filter((wish) => items.matching(wish) < wish.min)
+    const open = () => wishes.filter((wish) => matching(items, wish) < wish.min)
     // A `contains` that found no item at its index may find one at another.
     for (let tries = 0; items.list.length < max && tries < TRIES_PER_ITEM; tries++)
       if (open().length === 0 || !add(items, items.list.length, open().slice(0, 1), draw)) break
     draw.listDepth--
     if (wished.size > 0) draw.failure = failure
     const isShort = items.list.length < min
-    if (!isShort && open().length === 0 && wishes.every((wish) => items.matching(wish) <= wish.max)) {
+    if (!isShort && open().length === 0 && wishes.every((wish) => matching(items, wish) <= wish.max)) {
       draw.failure = failure
       return items.list
     }
@@ -113,7 +125,7 @@ export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
 
   const add = (items: Items, index: number, granted: readonly Wish[], draw: Draw): boolean => {
     const avoided = wishes.filter((wish) => !granted.includes(wish) && wish.max < Infinity)
-    const full = avoided.filter((wish) => items.matching(wish) >= wish.max)
+    const full = avoided.filter((wish) => matching(items, wish) >= wish.max)
     const fits = (value: Json): boolean =>
       !full.some(({ clause }) => isMatch(value, clause)) && keep(items, value)
     for (let tries = 0; tries < TRIES_PER_ITEM; tries++) {
@@ -129,8 +141,10 @@ export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
         if (nth === undefined || tries < 2) continue
       }
       // Once random values have repeated, values that can be counted are tried in order.
-      for (let counted = 0; counted < MAX_COUNTED; counted++) {
-        const value = items.next(nth)
+      for (let left = MAX_COUNTED; left > 0; left--) {
+        const n = items.counted.get(nth) ?? 0
+        items.counted.set(nth, n + 1)
+        const value = nth(n)
         draw.count(clauses[0]?.at ?? '', String(value).length)
         if (value === undefined || fits(value)) return value !== undefined
       }
@@ -140,9 +154,12 @@ export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
   }
 
   const keep = (items: Items, value: Json): boolean => {
-    if (!items.add(value)) return false
+    const text = isUnique ? canonical(value) : ''
+    if (isUnique && items.seen.has(text)) return false
+    items.seen.add(text)
+    items.list.push(value)
     for (const wish of wishes)
-      if (isMatch(value, wish.clause)) items.matched.set(wish, items.matching(wish) + 1)
+      if (isMatch(value, wish.clause)) items.matched.set(wish, matching(items, wish) + 1)
     return true
   }
 
@@ -181,37 +198,4 @@ export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
   }
 
   return { make }
-}
-
-/** The items of one array; with `uniqueItems` it rejects an item that it already has. */
-class Items {
-  readonly list: Json[] = []
-  private readonly seen: Set<string> | undefined
-  readonly matched = new Map<Wish, number>()
-  /** How many values of a maker were tried in order. */
-  readonly counted = new Map<Nth, number>()
-
-  constructor(isUnique: boolean) {
-    this.seen = isUnique ? new Set() : undefined
-  }
-
-  /** How many items match a `contains`. */
-  matching(wish: Wish): number {
-    return this.matched.get(wish) ?? 0
-  }
-
-  add(value: Json): boolean {
-    const text = this.seen === undefined ? '' : canonical(value)
-    if (this.seen?.has(text)) return false
-    this.seen?.add(text)
-    this.list.push(value)
-    return true
-  }
-
-  /** The next of the values of a maker. */
-  next(nth: Nth): Json | undefined {
-    const n = this.counted.get(nth) ?? 0
-    this.counted.set(nth, n + 1)
-    return nth(n)
-  }
 }

@@ -133,19 +133,18 @@ export function isTooDeep(value: object, levels = MAX_LEVELS): boolean {
   return false
 }
 
-function rootIssues({ $schema, type }: JsonObject, at: string): Issue[] {
-  const issues: Issue[] = []
-  if (type !== 'object')
-    issues.push({
-      pointer: `${at}/type`,
-      detail: 'type has to be exactly "object" at the root of an output schema',
-    })
-  if ($schema !== undefined && $schema !== VERSION && $schema !== `${VERSION}#`)
-    issues.push({
-      pointer: `${at}/$schema`,
-      detail: `$schema has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
-    })
-  return issues
+const ROOT: readonly (readonly [keyword: string, values: readonly unknown[], expected: string])[] = [
+  ['type', ['object'], 'has to be exactly "object" at the root of an output schema'],
+  [
+    '$schema',
+    [VERSION, `${VERSION}#`, undefined],
+    `has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
+  ],
+]
+
+function rootIssues(schema: JsonObject, at: string): Issue[] {
+  const wrong = ROOT.filter(([keyword, values]) => !values.includes(schema[keyword]))
+  return wrong.map(([keyword, , why]) => ({ pointer: `${at}/${keyword}`, detail: `${keyword} ${why}` }))
 }
 
 /** Numbers that JSON readers do not agree on, since a double keeps only integers up to 2^53 - 1 apart. */

@@ -1,6 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
-import type { Clause } from './schema.ts'
+import type { Clause, TypeName } from './schema.ts'
 
 export type Clauses = readonly Clause[]
 
@@ -94,9 +94,8 @@ export class Draw {
 /** `{enum: []}` in place of `false`, so that every clause is an object. */
 export const NOTHING: JsonObject = { enum: [] }
 
-/** Added to the clauses when only one type is possible at a place. */
-export const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
-export const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
+/** A clause to add when only one type is possible at a place. */
+export const typeClause = (type: TypeName): Clause => ({ schema: { type }, at: '', isHelp: true })
 
 /** The clause of a schema inside another one; undefined for one that allows anything. */
 export function clauseIn(

@@ -8,9 +8,9 @@ import {
   type Maker,
   NOTHING,
   noValue,
-  OBJECT,
   OutOfBudget,
   placeOf,
+  typeClause,
 } from './draw.ts'
 import { negations, without } from './negations.ts'
 import { numberMaker } from './numbers.ts'
@@ -233,7 +233,7 @@ export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | 
     }
   }
 
-  const top = build([{ schema: root, at: '' }, OBJECT])
+  const top = build([{ schema: root, at: '' }, typeClause('object')])
   const lost = allSchemas(root).find(
     ({ schema }) => typeof schema.$dynamicRef === 'string' && referredTo(schema) === undefined,
   )

@@ -17,15 +17,14 @@ const ANYTHING: JsonObject = {}
 // Returns the same objects each time, since makers are cached by object.
 const known = new WeakMap<JsonObject, readonly JsonObject[]>()
 
-function ofFields(schema: JsonObject): JsonObject[] {
-  const found: JsonObject[] = []
-  for (const [name, inner] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
-    if (!isSchema(inner)) continue
-    for (const other of negations(inner))
-      found.push({ type: 'object', properties: { [name]: other }, required: [name] })
-  }
-  for (const name of textItems(schema.required)) found.push({ type: 'object', ...without(name) })
-  return found
+function ofFields({ properties, required }: JsonObject): JsonObject[] {
+  const others = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, inner]) =>
+    (isSchema(inner) ? negations(inner) : []).map((other) => ({
+      properties: { [name]: other },
+      required: [name],
+    })),
+  )
+  return [...others, ...textItems(required).map(without)].map((each) => ({ type: 'object', ...each }))
 }
 
 /** A schema for objects without a property. */

@@ -13,7 +13,7 @@ import {
   type Maker,
   NOTHING,
   noValue,
-  TEXT,
+  typeClause,
   type ValueSource,
 } from './draw.ts'
 import { agreeing, isAfter, knownWords, orderedPairs } from './pairs.ts'
@@ -145,7 +145,7 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
 
   const inventedName = (n: number, draw: Draw): string | undefined => {
     if (nameClauses.length === 0) return n < 26 ? `key_${String.fromCharCode(97 + n)}` : `key_${n + 1}`
-    nameMaker ??= generator.maker([...nameClauses, TEXT])
+    nameMaker ??= generator.maker([...nameClauses, typeClause('string')])
     const name = n > 6 && n % 2 === 0 && nameMaker.nth ? nameMaker.nth(n) : nameMaker.make(draw)
     return typeof name === 'string' ? name : undefined
   }
