@@ -98,10 +98,7 @@ export const NOTHING: JsonObject = { enum: [] }
 export const typeClause = (type: TypeName): Clause => ({ schema: { type }, at: '', isHelp: true })
 
 /** The clause of a schema inside another one; undefined for one that allows anything. */
-export function clauseIn(
-  { schema, at, isHelp }: Clause,
-  ...keys: readonly (string | number)[]
-): Clause | undefined {
+export function clauseIn({ schema, at, isHelp }: Clause, ...keys: PropertyKey[]): Clause | undefined {
   const found = valueAt(schema, keys.map(String))
   if (found === undefined || found === true) return undefined
   const help = isHelp === true ? { isHelp } : {}

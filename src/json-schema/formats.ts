@@ -1,6 +1,7 @@
 import { ownValue } from '../core/json.ts'
 import type { Draw } from './draw.ts'
 import { dateIn, fake, ISO_DATE, type TextHint, word } from './hints.ts'
+import type { Lengths } from './pattern-text.ts'
 
 /** How texts of one `format` are made. */
 interface Format {
@@ -157,7 +158,7 @@ export function formattedText(
   format: Format,
   draw: Draw,
   hint: TextHint | undefined,
-  [min, max]: readonly [min: number, max: number],
+  [min, max]: Lengths,
   tries: number,
 ): string | undefined {
   const most = Math.min(max, format.max ?? Infinity)

@@ -184,13 +184,11 @@ export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | 
 
   /** A maker of the values that `enum` and `const` allow; undefined without either. */
   const listedMaker = (clauses: Clauses): Maker | undefined => {
-    const [first, ...others] = clauses
-      .map(({ schema }) => listOf(schema))
-      .filter((list) => list !== undefined)
+    const [first, ...others] = clauses.map(listOf).filter((list) => list !== undefined)
     if (first === undefined) return undefined
     const texts = others.map((values) => new Set(values.map(canonical)))
     const excluded = given(clauses, 'not').flatMap(({ value }) =>
-      isObject(value) ? (listOf(value) ?? []) : [],
+      isObject(value) ? (listOf({ schema: value }) ?? []) : [],
     )
     const unwanted = new Set(excluded.map(canonical))
     const isPlain = clauses.every(({ schema }) => Object.keys(schema).every((keyword) => SIMPLE.has(keyword)))
@@ -226,10 +224,7 @@ export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | 
       case 'null':
         return { make: (draw) => counted(draw, at, null), nth: (n) => (n === 0 ? null : undefined) }
       default:
-        return {
-          make: (draw) => counted(draw, at, draw.coin()),
-          nth: (n) => (n < 2 ? n === 0 : undefined),
-        }
+        return { make: (draw) => counted(draw, at, draw.coin()), nth: (n) => (n < 2 ? n === 0 : undefined) }
     }
   }
 
@@ -302,7 +297,8 @@ function preferred(clauses: Clauses, allowed: readonly TypeName[]): readonly Typ
 }
 
 /** The values that `enum` and `const` of one schema allow. */
-function listOf({ const: only, enum: list }: JsonObject): readonly Json[] | undefined {
+function listOf({ schema }: Pick<Clause, 'schema'>): readonly Json[] | undefined {
+  const { const: only, enum: list } = schema
   if (only === undefined) return Array.isArray(list) ? list : undefined
   return Array.isArray(list) ? list.filter((value) => canonical(value) === canonical(only)) : [only]
 }

@@ -54,11 +54,8 @@ export function numberMaker(clauses: Clauses): Maker {
     draw.count(at, 4)
     for (let tries = 0; tries < TRIES; tries++) {
       // If plausible numbers fail, any number within the bounds is tried.
-      const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
-      const value =
-        steps === undefined
-          ? plainNumber(draw, from, to, plausible?.decimals, accepts)
-          : steps.draw(draw, from, to)
+      const within = tries < TRIES / 2 ? range : usual(bounds, multiples)
+      const value = steps === undefined ? plainNumber(draw, within) : steps.draw(draw, within)
       if (accepts(value)) return value
     }
     // The bounds may allow very few.
@@ -70,6 +67,15 @@ export function numberMaker(clauses: Clauses): Maker {
     const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
     const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
     return draw.fail(clauses, keyword, `leaves no number${together}`)
+  }
+  const plainNumber = ({ chance }: Draw, { from, to }: Range): number => {
+    const share = chance.next()
+    const exact = from * (1 - share) + to * share
+    for (const places of [plausible?.decimals ?? 2, 2, 6]) {
+      const rounded = Number(exact.toFixed(places)) + 0
+      if (accepts(rounded)) return rounded
+    }
+    return exact + 0
   }
   const nth = (n: number): number | undefined => {
     if (steps === undefined && range.from === range.to && n > 0) return undefined
@@ -83,17 +89,14 @@ export function numberMaker(clauses: Clauses): Maker {
 }
 
 /** The range that the bounds allow; if it is very large, a part of usual size that begins nearest to zero. */
-function usual(
-  { from: lower, to: upper }: Range,
-  multiples: readonly number[],
-  plausible: Range | undefined,
-): Range {
+function usual(bounds: Range, multiples: readonly number[], plausible?: Range): Range {
+  const { from: lower, to: upper } = bounds
   if (plausible !== undefined && upper - lower > plausible.to - plausible.from) {
     const from = Math.max(lower, plausible.from)
     const to = Math.min(upper, plausible.to)
     if (from < to && multiples.every((multiple) => to - from >= multiple)) return { from, to }
   }
-  if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
+  if (upper - lower <= VERY_WIDE) return bounds
   const near = Math.min(Math.max(0, lower), upper)
   const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, largest(multiples) * 100)
   if (near === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
@@ -111,7 +114,7 @@ function stepsOf(multiples: readonly number[]) {
     const rounded = Math.round(count * by * scale) / scale + 0
     return Number.isFinite(rounded) ? rounded : count * by + 0
   }
-  const draw = ({ chance }: Draw, from: number, to: number): number => {
+  const draw = ({ chance }: Draw, { from, to }: Range): number => {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
@@ -144,20 +147,4 @@ function gcd(a: number, b: number): number {
 
 function decimalsOf(value: number): number {
   return Math.min(Math.max(-(decimal(value)?.exponent ?? 0), 0), 20)
-}
-
-function plainNumber(
-  { chance }: Draw,
-  from: number,
-  to: number,
-  decimals = 2,
-  accepts: (value: number) => boolean,
-): number {
-  const share = chance.next()
-  const exact = from * (1 - share) + to * share
-  for (const places of [decimals, 2, 6]) {
-    const rounded = Number(exact.toFixed(places)) + 0
-    if (accepts(rounded)) return rounded
-  }
-  return exact + 0
 }

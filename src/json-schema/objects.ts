@@ -37,9 +37,7 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
     }
     return [...all]
   }
-  const declared = given(clauses, 'properties').flatMap(({ value }) =>
-    isObject(value) ? Object.keys(value) : [],
-  )
+  const declared = given(clauses, 'properties').flatMap(({ value }) => Object.keys(value ?? {}))
   const required = withDependents(given(clauses, 'required').flatMap(({ value }) => textItems(value)))
   /** All names that the schema mentions, in its order. */
   const names = [...new Set([...declared, ...required])]

@@ -8,7 +8,7 @@ import { Draw, type Maker, type Mode, newBudget, OutOfBudget } from './draw.ts'
 import { makerFor } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
 import { hasPlainValues } from './plain.ts'
-import { SchemaValidator } from './validator.ts'
+import { type SchemaValidator, validatorOf } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
 const MATCH_MS = 150
@@ -35,7 +35,8 @@ interface Found {
   readonly mode: Mode
 }
 
-const NOTHING_FOUND: Issue = { pointer: '/type', detail: 'type has no value that was found' }
+const NOT_FOUND = 'has no value that was found'
+const NOTHING_FOUND: Issue = { pointer: '/type', detail: `type ${NOT_FOUND}` }
 
 /** The values for one schema that passed `schemaIssues`. */
 export class Outputs {
@@ -118,10 +119,7 @@ export class Outputs {
         if (validator.accepts(value)) return { text: JSON.stringify(value) }
         const [error] = validator.errors(value)
         if (error !== undefined)
-          draw.failure = {
-            pointer: locationIn(error),
-            detail: `${error.keyword} has no value that was found`,
-          }
+          draw.failure = { pointer: locationIn(error), detail: `${error.keyword} ${NOT_FOUND}` }
       }
       return draw.failure ?? NOTHING_FOUND
     } catch (error) {
@@ -138,7 +136,7 @@ function partsOf(schema: JsonObject): Parts | Issue {
   try {
     // The copy has no object at two places, since facts about a schema are kept by object.
     const copy = JSON.parse(text) as JsonObject
-    const validator = new SchemaValidator(copy)
+    const validator = validatorOf(copy)
     const maker = makerFor(copy, validator)
     return 'pointer' in maker ? maker : { validator, maker }
   } catch (error) {

@@ -15,16 +15,15 @@ interface Extent {
   readonly max: number
 }
 
+/** The least and the largest length of a text. */
+export type Lengths = readonly [min: number, max: number]
+
 /** Characters that a text may have beyond the minimum. */
 const SPACE_TO_GROW = 8
 
 /** A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined if no such length is possible. */
-export function draftText(
-  { ast, flags, source }: Pattern,
-  chance: RandomSource,
-  min: number,
-  max: number,
-): string | undefined {
+export function draftText(pattern: Pattern, chance: RandomSource, [min, max]: Lengths): string | undefined {
+  const { ast, flags, source } = pattern
   const extent = extentOf(ast)
   if (extent.min > max) return undefined
   const least = Math.max(extent.min, Math.min(min, extent.max))

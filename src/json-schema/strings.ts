@@ -21,7 +21,7 @@ import {
   type TextHint,
 } from './hints.ts'
 import { compilePattern } from './pattern.ts'
-import { draftText, extentOf, letters } from './pattern-text.ts'
+import { draftText, extentOf, type Lengths, letters } from './pattern-text.ts'
 import { textItems } from './schema.ts'
 
 const TRIES = 24
@@ -65,12 +65,12 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       const range = plausibleRange(name, description)
       const texts = tries > 0 ? [] : plausibleTexts(draw, hints[0], range, sources.join(' '))
       const isRight = (text: string) => fits(text, lengths) && patterns.every((each) => each.test(text))
-      return texts.find(isRight) ?? draftText(pattern, draw.chance, min, max)
+      return texts.find(isRight) ?? draftText(pattern, draw.chance, lengths)
     }
     const way = tries % 4
     if (way === 0) return made
-    if (way === 1) return draftText(pattern, draw.chance, min, max)
-    const core = draftText(pattern, draw.chance, 0, max) ?? ''
+    if (way === 1) return draftText(pattern, draw.chance, lengths)
+    const core = draftText(pattern, draw.chance, [0, max]) ?? ''
     const joined = formattedText(format, draw, hint, [0, max], tries) ?? ''
     return way === 2 ? joined + core : core + joined
   }
@@ -95,8 +95,6 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
 function bytesOf(text: string): number {
   return Buffer.byteLength(text) + 3
 }
-
-type Lengths = readonly [min: number, max: number]
 
 function fits(text: string, [min, max]: Lengths): boolean {
   // Code points are at most as many as UTF-16 units, and at least half as many.
