@@ -22,20 +22,19 @@ const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 type Rule = readonly [expected: string, wrong: (value: Json) => readonly PropertyKey[] | undefined]
 type Test = (value: Json) => boolean
 
-const when =
-  (fits: Test): Rule[1] =>
-  (value) =>
-    fits(value) ? undefined : []
+function when(fits: Test): Rule[1] {
+  return (value) => (fits(value) ? undefined : [])
+}
 
 /** Of a list or an object that fits as such, the first member that does not fit. */
-const eachOf =
-  (fits: Test, isWhole: Test): Rule[1] =>
-  (value) => {
+function eachOf(fits: Test, isWhole: Test): Rule[1] {
+  return (value) => {
     if (!isWhole(value)) return []
     const members = Object(value)
     const wrong = Object.keys(members).find((key) => !fits(members[key]))
     return wrong === undefined ? undefined : [wrong]
   }
+}
 
 const isText: Test = (value) => typeof value === 'string'
 const isFlag: Test = (value) => typeof value === 'boolean'
@@ -44,10 +43,9 @@ const isType: Test = (value) => TYPE_NAMES.includes(value)
 const isDistinct: Test = (value) => Array.isArray(value) && new Set(value).size === value.length
 const isNames: Test = (value) => Array.isArray(value) && isDistinct(value) && value.every(isText)
 const isFilled: Test = (value) => Array.isArray(value) && value.length > 0
-const isMatch =
-  (expression: RegExp): Test =>
-  (value) =>
-    typeof value === 'string' && expression.test(value)
+function isMatch(expression: RegExp): Test {
+  return (value) => typeof value === 'string' && expression.test(value)
+}
 
 const wrongType: Rule[1] = (value) =>
   Array.isArray(value)
@@ -105,12 +103,9 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
  * It does not check whether a value exists that satisfies the schema.
  */
 export function schemaIssues(schema: unknown, at: string): Issue[] {
-  if (!isObject(schema))
-    return [{ pointer: at, detail: 'output_schema has to be a JSON Schema object with "type": "object"' }]
-  if (isTooDeep(schema))
-    return [
-      { pointer: at, detail: `output_schema is nested more than ${MAX_LEVELS} levels deep; flatten it` },
-    ]
+  const whole = (detail: string): Issue[] => [{ pointer: at, detail: `output_schema ${detail}` }]
+  if (!isObject(schema)) return whole('has to be a JSON Schema object with "type": "object"')
+  if (isTooDeep(schema)) return whole(`is nested more than ${MAX_LEVELS} levels deep; flatten it`)
   const issues = [...rootIssues(schema, at), ...inexactNumbers(schema, at)]
   const { type: _, ...others } = schema
   const pending: Clause[] = [{ schema: others, at }]

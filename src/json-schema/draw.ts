@@ -37,10 +37,8 @@ export class Draw {
   /** The instant that dates are relative to, in virtual milliseconds. */
   readonly now: number
   readonly budget: ReturnType<typeof newBudget>
-  /** Whether properties that cannot be made are left out from now on. */
-  readonly learns: boolean
-  /** Attempts that are left for later draws with the same budget. */
-  readonly spared: number
+  /** Attempts that are left for later draws with the same budget. If given, those leave out properties that cannot be made. */
+  readonly spared: number | undefined
   mode: Mode
   /** Why a value was not found, if that is known. */
   failure: Issue | undefined
@@ -55,8 +53,7 @@ export class Draw {
     this.now = now
     this.mode = mode
     this.budget = budget
-    this.spared = spared ?? 0
-    this.learns = spared !== undefined
+    this.spared = spared
   }
 
   /** Counts values and the bytes of their text. Throws `OutOfBudget`. */
@@ -72,7 +69,7 @@ export class Draw {
 
   /** Counts a value that is made again. Throws `OutOfBudget`. */
   attempt(at: string): void {
-    if (--this.budget.attempts >= this.spared) return
+    if (--this.budget.attempts >= (this.spared ?? 0)) return
     this.at = at
     throw new OutOfBudget('too many attempts were needed for one output')
   }

@@ -63,10 +63,9 @@ export type TextHint = FakeKind | ((draw: Draw) => string)
 type RangeHint = readonly [from: number, to: number, decimals: number]
 type Hint = TextHint | RangeHint
 
-const among =
-  (...texts: readonly string[]) =>
-  (draw: Draw): string =>
-    draw.oneOf(texts) ?? ''
+function among(...texts: readonly string[]) {
+  return (draw: Draw): string => draw.oneOf(texts) ?? ''
+}
 
 const DAY = 86_400_000
 
@@ -76,19 +75,17 @@ export function dateIn(draw: Draw, from: number, to: number): string {
   return new Date(day * DAY).toISOString().slice(0, 10)
 }
 
-const dated =
-  (from: number, to: number) =>
-  (draw: Draw): string =>
-    dateIn(draw, from, to)
+function dated(from: number, to: number) {
+  return (draw: Draw): string => dateIn(draw, from, to)
+}
 
 function digits({ chance }: Draw, count: number): string {
   return String(chance.int(0, 10 ** count - 1)).padStart(count, '0')
 }
 
-const numbered =
-  (prefix: string) =>
-  (draw: Draw): string =>
-    `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
+function numbered(prefix: string) {
+  return (draw: Draw): string => `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
+}
 
 /** A word of small letters only. */
 export const word = (draw: Draw): string =>
@@ -225,10 +222,10 @@ function hex({ chance }: Draw, count: number): string {
   return Array.from({ length: count }, () => chance.int(0, 15).toString(16)).join('')
 }
 
-const uuidOf =
-  (version: number) =>
-  (draw: Draw): string =>
+function uuidOf(version: number) {
+  return (draw: Draw): string =>
     `${hex(draw, 8)}-${hex(draw, 4)}-${version}${hex(draw, 3)}-a${hex(draw, 3)}-${hex(draw, 12)}`
+}
 
 const network = (draw: Draw): string => `198.51.${digits(draw, 1)}.0/24`
 

@@ -117,7 +117,7 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
     for (const other of others) {
       const value = valueFor(other, draw)
       if (value === undefined) {
-        if (draw.learns) hopeless.add(name)
+        if (draw.spared !== undefined) hopeless.add(name)
         draw.count(clauses[0]?.at ?? '', 0, others.length)
         return
       }

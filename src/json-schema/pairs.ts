@@ -111,12 +111,10 @@ export function* agreeing(
   const written = find(/^(grand )?total\b/, 'string')
   if (isReceipt && written !== '') yield [[written, [small(Number(values.get(written))).toFixed(2)]]]
   const place = PLACES.find(({ city }) => city === textOf(/^(city|town)$/))
-  if (place !== undefined)
-    for (const [name, text] of [
-      [/\b(zip|postal|postcode)\b/, place.zip],
-      [/^(state|province)$/, place.state],
-    ] as const)
-      yield [[find(name, 'string'), [text]]]
+  if (place !== undefined) {
+    yield [[find(/\b(zip|postal|postcode)\b/, 'string'), [place.zip]]]
+    yield [[find(/^(state|province)$/, 'string'), [place.state]]]
+  }
   const [from = 0, to = 0] = [/^start time$/, /^end time$/].map((each) => {
     const [hours = 0, minutes = 0] = textOf(each).split(':').map(Number)
     return hours + minutes / 60

@@ -1,4 +1,5 @@
 import type { AST } from '@eslint-community/regexpp'
+import { memoize } from '../core/memoize.ts'
 import type { Chance } from '../core/random.ts'
 import type { Pattern } from './pattern.ts'
 
@@ -90,7 +91,8 @@ function ofOptions(options: readonly AST.Alternative[]): Extent {
 const SETS: readonly string[] = ['Character', 'CharacterSet', 'CharacterClass']
 
 /** Makes texts for the parts of a pattern. @param isWide whether sets pick any character, and not only readable ones */
-function fillerOf(chance: RandomSource, flags: string, isWide: boolean) {
+function fillerOf(chance: RandomSource, flags: Pattern['flags'], isWide: boolean) {
+  const charSet = CHAR_SETS[flags]
   const groups = new Map<AST.CapturingGroup, string>()
 
   /** A text for the node of `want` characters, or as close to that as the node allows. */
@@ -116,11 +118,11 @@ function fillerOf(chance: RandomSource, flags: string, isWide: boolean) {
           ? nearest(node.alternatives, ofOptions(node.alternatives).min)
           : ''
       default:
-        return pick(charSet(node.raw, flags))
+        return pick(charSet(node.raw))
     }
   }
 
-  const pick = ({ picks, all }: CharSet): string => {
+  const pick = ({ picks, all }: ReturnType<typeof charSet>): string => {
     const from = isWide ? all : picks
     return from[chance.int(0, Math.max(0, from.length - 1))] ?? ''
   }
@@ -142,7 +144,7 @@ function fillerOf(chance: RandomSource, flags: string, isWide: boolean) {
     const count =
       greatest <= fewest ? Math.min(fewest, most) : chance.int(fewest, Math.min(greatest, fewest + 4))
     if (!SETS.includes(element.type)) return fillAll(new Array<AST.Element>(count).fill(element), want)
-    const set = charSet(element.raw, flags)
+    const set = charSet(element.raw)
     let text = ''
     for (let done = 0; done < count; done++) text += pick(set)
     return text
@@ -173,29 +175,21 @@ function fillerOf(chance: RandomSource, flags: string, isWide: boolean) {
   return fill
 }
 
-/** Characters that a set accepts: readable ones, and all that are known. */
-interface CharSet {
-  readonly picks: readonly string[]
-  readonly all: readonly string[]
-}
-
-const MAX_KEPT = 1_000
-const sets = new Map<string, CharSet>()
 const PRINTABLE = characters(0x20, 0x7e)
 
-/** Asks the engine which characters a class or an escape accepts, so that the result cannot differ from it. */
-function charSet(source: string, flags: string): CharSet {
-  const known = sets.get(flags + source)
-  if (known !== undefined) return known
-  const one = new RegExp(`^(?:${source})$`, flags)
-  const printable = PRINTABLE.filter((char) => one.test(char))
-  const all = printable.length > 0 ? printable : firstOf(one, source)
-  // A set as wide as `.` picks letters and digits, which are the most readable.
-  const picks = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : all
-  if (sets.size >= MAX_KEPT) sets.clear()
-  sets.set(flags + source, { picks, all })
-  return { picks, all }
+/** Characters that a class or an escape accepts: the engine is asked, so that the result cannot differ from it. */
+function charSets(flags: string) {
+  return memoize((source) => {
+    const one = new RegExp(`^(?:${source})$`, flags)
+    const printable = PRINTABLE.filter((char) => one.test(char))
+    const all = printable.length > 0 ? printable : firstOf(one, source)
+    // A set as wide as `.` picks letters and digits, which are the most readable.
+    const picks = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : all
+    return { picks, all }
+  })
 }
+
+const CHAR_SETS = { u: charSets('u'), '': charSets('') }
 
 const ENOUGH = 64
 const MENTIONED = /\\u\{([\da-f]+)\}|\\[ux]([\da-f]{2,4})|([^\\])/giu

@@ -95,8 +95,7 @@ function copyOf(schema: JsonObject, isRoot: boolean, isLimited: boolean): AnySch
     if (schema[keyword] !== undefined) copy[keyword] = schema[keyword]
   for (const keyword of [...ONE_SCHEMA, 'not'])
     if (isSchema(schema[keyword])) copy[keyword] = inner(schema[keyword])
-  const { prefixItems } = schema
-  if (Array.isArray(prefixItems)) copy.prefixItems = prefixItems.map(inner)
+  if (Array.isArray(schema.prefixItems)) copy.prefixItems = schema.prefixItems.map(inner)
   for (const keyword of isRoot ? ['properties', 'definitions'] : ['properties']) {
     const map = schema[keyword]
     if (!isObject(map)) continue
