@@ -113,8 +113,7 @@ export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | 
         if (accepts(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
-      if (draw.failure === undefined) draw.fail(clauses, keyword, 'has no value that was found')
-      return undefined
+      return draw.failure ? undefined : draw.fail(clauses, keyword, 'has no value that was found')
     } finally {
       draw.mode = mode
     }

@@ -10,7 +10,7 @@ import {
   numbersOf,
 } from './draw.ts'
 import { plausibleRange } from './hints.ts'
-import { decimal, isMultiple } from './schema.ts'
+import { type Clause, decimal, isMultiple } from './schema.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -27,11 +27,9 @@ interface Range {
 /** Makes numbers within all bounds that satisfy every `multipleOf`; whole numbers if the type or the format requires them. */
 export function numberMaker(clauses: Clauses): Maker {
   const formats = given(clauses, 'format').map(({ value }) => value)
-  const isWhole =
-    formats.includes('int32') ||
-    formats.includes('int64') ||
-    clauses.some(({ schema: { type } }) => type !== undefined && ![type].flat().includes('number'))
   const isInt32 = formats.includes('int32')
+  const isInteger = ({ schema: { type } }: Clause) => type !== undefined && ![type].flat().includes('number')
+  const isWhole = isInt32 || formats.includes('int64') || clauses.some(isInteger)
   const multiples = [...new Set([...numbersOf(clauses, 'multipleOf'), ...(isWhole ? [1] : [])])]
   const above = greatest(clauses, 'exclusiveMinimum', -Infinity)
   const below = least(clauses, 'exclusiveMaximum', Infinity)

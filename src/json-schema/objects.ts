@@ -170,8 +170,7 @@ export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
   const missing = (name: string, draw: Draw): undefined => {
     if (makerOf(name) === NONE || clausesOf(name).some(({ schema }) => schema === NOTHING))
       return draw.fail(clauses, 'required', `names "${name}", which the schema forbids`)
-    if (draw.failure === undefined)
-      draw.fail(clauses, 'required', `names "${name}", for which no value was found`)
+    if (!draw.failure) draw.fail(clauses, 'required', `names "${name}", for which no value was found`)
   }
 
   return { make }

@@ -111,15 +111,13 @@ function textsOf(clauses: Clauses, keyword: string): string[] {
 function plainText(clauses: Clauses, [min, max]: Lengths, hints: readonly TextHint[]): Maker {
   const at = clauses[0]?.at ?? ''
   const make = (draw: Draw): Json => {
-    const text =
-      max < 4
-        ? (short(draw) ?? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max)))
-        : lengthened(draw, hinted(draw, first), min, max)
+    const text = max < 4 ? short(draw) : lengthened(draw, hinted(draw, first), min, max)
     draw.count(at, bytesOf(text))
     return text
   }
-  const short = (draw: Draw): string | undefined =>
-    hints.map((hint) => hinted(draw, hint)).find((text) => text.length >= min && text.length <= max)
+  const short = (draw: Draw): string =>
+    hints.map((hint) => hinted(draw, hint)).find(({ length }) => length >= min && length <= max) ??
+    letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max))
   const [first = (draw: Draw) => `${fake(draw, 'word')} ${fake(draw, 'word')}`] = hints
   // Short texts are counted by letters of other scripts, since ASCII has too few.
   const nth = (n: number): string | undefined => {
