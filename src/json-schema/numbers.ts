@@ -10,7 +10,7 @@ import {
   numbersOf,
 } from './draw.ts'
 import { plausibleRange } from './hints.ts'
-import { type Clause, decimal, isMultiple } from './schema.ts'
+import { type Clause, digitsOf, isMultiple } from './schema.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -144,5 +144,5 @@ function gcd(a: number, b: number): number {
 }
 
 function decimalsOf(value: number): number {
-  return Math.min(Math.max(-(decimal(value)?.exponent ?? 0), 0), 20)
+  return Math.min(Math.max(-(digitsOf(value)?.exponent ?? 0), 0), 20)
 }

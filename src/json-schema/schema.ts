@@ -106,7 +106,7 @@ export function canonical(value: Json): string {
  */
 export function isMultiple(value: number, multiple: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(multiple)) return value % multiple === 0
-  const [a, b] = [decimal(value), decimal(multiple)]
+  const [a, b] = [digitsOf(value), digitsOf(multiple)]
   if (a === undefined || b === undefined) return false
   const exponent = Math.min(a.exponent, b.exponent)
   const units = (each: typeof a) => each.digits * 10n ** BigInt(each.exponent - exponent)
@@ -114,7 +114,7 @@ export function isMultiple(value: number, multiple: number): boolean {
 }
 
 /** A number as whole digits and their power of ten; undefined for one that JSON cannot have. */
-export function decimal(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
+export function digitsOf(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
   if (!Number.isFinite(value)) return undefined
   const [mantissa = '', power = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
