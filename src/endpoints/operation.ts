@@ -26,7 +26,7 @@ import { pageQuery, readPage } from '../service/cursor-page.ts'
 import { uncontracted } from '../service/uncontracted.ts'
 import type { EndpointRequest, StreamPart } from './define.ts'
 import { type Definition, definedAt } from './definition.ts'
-import { CallRecords } from './records.ts'
+import { callRecords } from './records.ts'
 import type { Checker } from './schema.ts'
 
 type Call = Request<object, unknown>
@@ -135,7 +135,7 @@ function replyOf(definition: Definition, request: Call, service: Service): Reply
       servedId({ endpoint: endpointOf({ method, path, match }) }),
       request,
     )
-  const records = new CallRecords(request, service)
+  const records = callRecords(request, service)
   try {
     const result: unknown = withinTime(() => handle.call(undefined, frozenRequest(request, records)), CALL_MS)
     records.close()
@@ -150,7 +150,7 @@ function replyOf(definition: Definition, request: Call, service: Service): Reply
   }
 }
 
-function frozenRequest(request: Call, records: CallRecords): EndpointRequest {
+function frozenRequest(request: Call, records: ReturnType<typeof callRecords>): EndpointRequest {
   const { call, params, query, body, caller, at, newId, seed, cause } = request
   const { user_id, teamspace_id, organization_id, kind } = caller
   const chance = request.chance('endpoint', seed, cause)

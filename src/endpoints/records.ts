@@ -15,122 +15,109 @@ type Call = Request<object, unknown>
  * The records of one call. They are written to the transaction of its request, which is dropped when the call fails: reads see
  * the writes, and a call that is stopped leaves nothing.
  */
-export class CallRecords {
-  readonly #request: Call
-  readonly #service: Service
-  #isOver = false
-  #hasWritten = false
+export function callRecords(request: Call, service: Service) {
+  const { tx, caller, settings, newId, newUuid } = request
+  let [isOver, hasWritten] = [false, false]
 
-  constructor(request: Call, service: Service) {
-    this.#request = request
-    this.#service = service
-  }
-
-  /** Refuses what comes after a failure of the function. */
-  end(): void {
-    this.#isOver = true
-  }
-
-  /** Refuses what comes after the return of the function. Throws when the records written break a rule between records. */
-  close(): void {
-    this.#isOver = true
-    if (!this.#hasWritten) return
-    const [broken] = brokenBy({ service: this.#service }, this.#request.tx)
-    if (broken !== undefined)
-      throw new Error(`${broken.ref} is not valid: ${broken.pointer}: ${broken.detail}`)
-  }
-
-  readonly of = (name: string): Records<object> => {
-    const collection = collectionFor(this.#service.collections, String(name))
-    const { tx, caller } = this.#request
+  function of(name: string): Records<object> {
+    const collection = collectionFor(service.collections, String(name))
     const table = tx.in<Row>(collection)
     // Frozen at its first read, with everything in it. Records are replaced, never changed, so no copy is needed.
     const read = (row: Row) => (Object.isFrozen(row) ? row : frozen(row))
     const all = () => {
-      this.#refuseAfter()
+      refuseAfter()
       return table.filter(() => true).map(read)
     }
     return {
       get: (id) => {
-        this.#refuseAfter()
+        refuseAfter()
         const row = table.get(id)
         return row && read(row)
       },
       all,
       find: (fits) => all().filter(fits),
-      insert: (record) => this.#insert(collection, record),
+      insert: (record) => insert(collection, record),
       update: (id, changes) => {
         const before = table.get(id)
         if (before === undefined) throw new Error(`${name} has no record with the id "${id}"`)
-        return this.#write(collection, { ...before, ...plain(changes), id })
+        return write(collection, { ...before, ...plain(changes), id })
       },
       delete: (id) => {
-        this.#refuseAfter()
+        refuseAfter()
         if (table.get(id) === undefined) return false
-        this.#hasWritten ||= this.#isBuiltIn(collection)
+        hasWritten ||= isBuiltIn(collection)
         table.delete(id)
-        this.#request.unschedule(`${name}/${id}`, [...this.#service.events.keys()])
+        request.unschedule(`${name}/${id}`, [...service.events.keys()])
         return true
       },
-      newId: () => this.#newId(collection),
+      newId: () => idFor(collection),
       visibleTo: ({ teamspace_id } = caller) =>
         all().filter((row) => [undefined, teamspace_id].includes(teamspaceOf(row) as string | undefined)),
     }
   }
 
-  #insert(collection: AnyCollection, record: object): Row {
+  function insert(collection: AnyCollection, record: object): Row {
     const given = plain(record)
-    const { tx, newUuid } = this.#request
-    const id = given.id ?? this.#newId(collection)
+    const id = given.id ?? idFor(collection)
     if (typeof id !== 'string' || id === '')
       throw new Error('the id of a record must be a text that is not empty')
     if (tx.get(collection.name, id) !== undefined)
       throw new Error(`${collection.name} already has a record with the id "${id}"; use update`)
     const issues = new IssueList()
-    const row = this.#accepted(collection, { ...given, id }, issues)
-    if (row !== undefined) return this.#put(collection, row)
+    const row = accepted(collection, { ...given, id }, issues)
+    if (row !== undefined) return put(collection, row)
     // The first record of a collection whose ids are UUIDs.
     const isOfOtherForm = given.id === undefined && issues.some(({ pointer }) => pointer === '/id')
-    return this.#write(collection, isOfOtherForm ? { ...given, id: newUuid() } : { ...given, id })
+    return write(collection, isOfOtherForm ? { ...given, id: newUuid() } : { ...given, id })
   }
 
-  #write(collection: AnyCollection, record: Record<string, unknown>): Row {
+  function write(collection: AnyCollection, record: Record<string, unknown>): Row {
     const issues = new IssueList()
-    const row = this.#accepted(collection, record, issues)
+    const row = accepted(collection, record, issues)
     if (row === undefined) throw new Error(`the record does not fit ${collection.name}: ${inWords(issues)}`)
-    return this.#put(collection, row)
+    return put(collection, row)
   }
 
-  #accepted(collection: AnyCollection, record: Record<string, unknown>, issues: IssueList): Row | undefined {
-    this.#refuseAfter()
-    const { settings, at } = this.#request
-    return acceptNew(collection, record, { id: '', created_at: at }, settings, '', issues)
+  function accepted(collection: AnyCollection, record: Record<string, unknown>, issues: IssueList) {
+    refuseAfter()
+    return acceptNew(collection, record, { id: '', created_at: request.at }, settings, '', issues)
   }
 
-  #put(collection: AnyCollection, row: Row): Row {
-    this.#request.tx.put(collection.name, row)
-    if (this.#isBuiltIn(collection)) {
-      this.#hasWritten = true
-      armRecord(this.#service, this.#request, collection.name, row)
+  function put(collection: AnyCollection, row: Row): Row {
+    tx.put(collection.name, row)
+    if (isBuiltIn(collection)) {
+      hasWritten = true
+      armRecord(service, request, collection.name, row)
     }
     return frozen(row)
   }
 
-  #isBuiltIn({ name }: AnyCollection): boolean {
-    return this.#service.collections.has(name)
-  }
+  const isBuiltIn = ({ name }: AnyCollection): boolean => service.collections.has(name)
 
-  #newId(collection: AnyCollection): string {
-    this.#refuseAfter()
-    const { tx, newId, newUuid } = this.#request
+  function idFor(collection: AnyCollection): string {
+    refuseAfter()
     const [first] = tx.rows(collection.name)
     return UUID.test(first?.id ?? '') ? newUuid() : newId()
   }
 
-  #refuseAfter(): void {
-    if (this.#isOver)
-      throw new Error('The function has already returned, and what it has written is committed.')
+  function refuseAfter(): void {
+    if (isOver) throw new Error('The function has already returned, and what it has written is committed.')
   }
+
+  /** Refuses what comes after a failure of the function. */
+  function end(): void {
+    isOver = true
+  }
+
+  /** Refuses what comes after the return of the function. Throws when the records written break a rule between records. */
+  function close(): void {
+    end()
+    const [broken] = hasWritten ? brokenBy({ service }, tx) : []
+    if (broken !== undefined)
+      throw new Error(`${broken.ref} is not valid: ${broken.pointer}: ${broken.detail}`)
+  }
+
+  return { of, end, close }
 }
 
 /** A copy of a record as JSON. Its later changes by the function have no effect. */

@@ -42,13 +42,11 @@ export function newAjv(options: Options = {}): Ajv2020 {
   return ajv
 }
 
-type Keyword = FuncKeywordDefinition & { readonly keyword: string }
-
 /**
  * Keywords that replace those of ajv. They have no code of their own, because ajv takes quadratic time to join the code of
  * thousands of keywords.
  */
-function keywords(): readonly Keyword[] {
+function keywords(): (FuncKeywordDefinition & { keyword: string })[] {
   const valuesOf = new WeakMap<readonly Json[], ReadonlySet<string>>()
   const dependent = {
     type: 'object',

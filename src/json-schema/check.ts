@@ -1,6 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 import { patternProblem } from './pattern.ts'
-import { isSchema, subschemas, TYPE_NAMES, VERSION } from './schema.ts'
+import { type Clause, isSchema, ONE_SCHEMA, subschemas, TYPE_NAMES, VERSION } from './schema.ts'
 
 /** The keywords that the service does not support (Limits, Batch predictions), each with the fix. */
 export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
@@ -20,88 +20,81 @@ const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 
 /** A text for the valid values of a keyword, and a function that returns the path of the first invalid value, or undefined. */
 type Rule = readonly [expected: string, wrong: (value: Json) => readonly PropertyKey[] | undefined]
+type Test = (value: Json) => boolean
 
-const when =
-  (fits: (value: Json) => boolean) =>
-  (value: Json): readonly [] | undefined =>
-    fits(value) ? undefined : []
-
-const eachOf =
-  (fits: (value: Json) => boolean) =>
-  (map: Json): readonly PropertyKey[] | undefined => {
-    if (!isObject(map)) return []
-    const name = Object.keys(map).find((key) => !fits(map[key] ?? null))
-    return name === undefined ? undefined : [name]
-  }
-
-const isText = (value: Json): boolean => typeof value === 'string'
-const isNames = (value: Json): boolean =>
-  Array.isArray(value) && value.every(isText) && new Set(value).size === value.length
-const isMatch = (expression: RegExp) => (value: Json) => typeof value === 'string' && expression.test(value)
-
-const SCHEMA: Rule = ['has to be a schema: an object of keywords, true or false', when(isSchema)]
-const NUMBER: Rule = ['has to be a number', when((value) => typeof value === 'number')]
-const COUNT: Rule = [
-  'has to be a whole number, 0 or more',
-  when((value) => Number.isInteger(value) && Number(value) >= 0),
-]
-const TEXT: Rule = ['has to be a string', when(isText)]
-const FLAG: Rule = ['has to be true or false', when((value) => typeof value === 'boolean')]
-const LIST: Rule = ['has to be a list of values', when(Array.isArray)]
-const SCHEMA_MAP: Rule = ['has to map each name to a schema', eachOf(isSchema)]
-const ANCHOR: Rule = ['has to be a plain name', when(isMatch(/^[A-Za-z_][-A-Za-z0-9._]*$/))]
-
-const listOf =
-  (fits: (value: Json) => boolean) =>
-  (value: Json): readonly PropertyKey[] | undefined => {
-    if (!Array.isArray(value) || value.length === 0) return []
-    const index = value.findIndex((each) => !fits(each))
-    return index === -1 ? undefined : [index]
-  }
-
-const isType = (value: Json): boolean => TYPE_NAMES.includes(value)
-
-function wrongType(value: Json): readonly PropertyKey[] | undefined {
-  if (!Array.isArray(value)) return isType(value) ? undefined : []
-  return new Set(value).size < value.length ? [] : listOf(isType)(value)
+function when(fits: Test): Rule[1] {
+  return (value) => (fits(value) ? undefined : [])
 }
 
-const all = (rule: Rule, keywords: string): [string, Rule][] =>
-  keywords.split(' ').map((each) => [each, rule])
+/** Of a list or an object that fits as such, the first member that does not fit. */
+function eachOf(fits: Test, isWhole: Test): Rule[1] {
+  return (value) => {
+    if (!isWhole(value)) return []
+    const members = Object(value)
+    const wrong = Object.keys(members).find((key) => !fits(members[key]))
+    return wrong === undefined ? undefined : [wrong]
+  }
+}
 
-/** The meta-schema of 2020-12 as a table, so that a large schema is checked in one fast pass. A test compares the two. */
-const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ...all(ANCHOR, '$anchor $dynamicAnchor $recursiveAnchor'),
-  ...all(COUNT, 'maxContains maxItems maxLength maxProperties minContains minItems minLength minProperties'),
-  ...all(FLAG, 'deprecated readOnly uniqueItems writeOnly'),
-  ...all(LIST, 'enum examples'),
-  ...all(NUMBER, 'exclusiveMaximum exclusiveMinimum maximum minimum'),
-  ...all(SCHEMA, 'additionalProperties contains contentSchema else if propertyNames then'),
-  ...all(SCHEMA, 'unevaluatedItems unevaluatedProperties'),
-  ...all(SCHEMA_MAP, 'definitions dependentSchemas properties'),
-  ...all(
-    TEXT,
-    '$comment $dynamicRef $recursiveRef contentEncoding contentMediaType description format pattern title',
-  ),
-  ['$id', ['has to be a URI without a fragment', when(isMatch(/^[^#]*#?$/))]],
-  ['$vocabulary', ['has to map each URI to true or false', eachOf((value) => typeof value === 'boolean')]],
+const isText: Test = (value) => typeof value === 'string'
+const isFlag: Test = (value) => typeof value === 'boolean'
+const isNumber: Test = (value) => typeof value === 'number'
+const isType: Test = (value) => TYPE_NAMES.includes(value)
+const isDistinct: Test = (value) => Array.isArray(value) && new Set(value).size === value.length
+const isNames: Test = (value) => Array.isArray(value) && isDistinct(value) && value.every(isText)
+const isFilled: Test = (value) => Array.isArray(value) && value.length > 0
+function isMatch(expression: RegExp): Test {
+  return (value) => typeof value === 'string' && expression.test(value)
+}
+
+const wrongType: Rule[1] = (value) =>
+  Array.isArray(value)
+    ? eachOf(isType, (types) => isFilled(types) && isDistinct(types))(value)
+    : when(isType)(value)
+
+const SCHEMA = 'has to be a schema: an object of keywords, true or false'
+
+/** The meta-schema of 2020-12 as a table, so that a large schema is checked in one fast pass. A test compares the two. Later rows replace earlier ones. */
+const TABLE: readonly (readonly [keywords: string, ...rule: Rule])[] = [
+  [
+    '$anchor $dynamicAnchor $recursiveAnchor',
+    'has to be a plain name',
+    when(isMatch(/^[A-Za-z_][-A-Za-z0-9._]*$/)),
+  ],
+  [
+    'maxContains maxItems maxLength maxProperties minContains minItems minLength minProperties',
+    'has to be a whole number, 0 or more',
+    when((value) => Number.isInteger(value) && Number(value) >= 0),
+  ],
+  ['deprecated readOnly uniqueItems writeOnly', 'has to be true or false', when(isFlag)],
+  ['enum examples', 'has to be a list of values', when(Array.isArray)],
+  ['exclusiveMaximum exclusiveMinimum maximum minimum', 'has to be a number', when(isNumber)],
+  [ONE_SCHEMA.join(' '), SCHEMA, when(isSchema)],
+  ['items', `${SCHEMA}; put schemas of single positions into prefixItems`, when(isSchema)],
+  ['definitions dependentSchemas properties', 'has to map each name to a schema', eachOf(isSchema, isObject)],
+  ['$comment $dynamicRef $recursiveRef contentEncoding contentMediaType', 'has to be a string', when(isText)],
+  ['description format pattern title', 'has to be a string', when(isText)],
+  ['$id', 'has to be a URI without a fragment', when(isMatch(/^[^#]*#?$/))],
+  ['$vocabulary', 'has to map each URI to true or false', eachOf(isFlag, isObject)],
   [
     'dependencies',
-    [
-      'has to map each name to a schema or a list of distinct property names',
-      eachOf((value) => isSchema(value) || isNames(value)),
-    ],
+    'has to map each name to a schema or a list of distinct property names',
+    eachOf((value) => isSchema(value) || isNames(value), isObject),
   ],
-  ['dependentRequired', ['has to map each name to a list of distinct property names', eachOf(isNames)]],
-  ['items', [`${SCHEMA[0]}; put schemas of single positions into prefixItems`, SCHEMA[1]]],
   [
-    'multipleOf',
-    ['has to be a number greater than 0', when((value) => typeof value === 'number' && value > 0)],
+    'dependentRequired',
+    'has to map each name to a list of distinct property names',
+    eachOf(isNames, isObject),
   ],
-  ['prefixItems', ['has to be a list of at least one schema', listOf(isSchema)]],
-  ['required', ['has to be a list of distinct property names', when(isNames)]],
-  ['type', ['has to be the name of a type or a list of distinct type names', wrongType]],
-])
+  ['multipleOf', 'has to be a number greater than 0', when((value) => isNumber(value) && Number(value) > 0)],
+  ['prefixItems', 'has to be a list of at least one schema', eachOf(isSchema, isFilled)],
+  ['required', 'has to be a list of distinct property names', when(isNames)],
+  ['type', 'has to be the name of a type or a list of distinct type names', wrongType],
+]
+
+const RULES: ReadonlyMap<string, Rule> = new Map(
+  TABLE.flatMap(([keywords, ...rule]) => keywords.split(' ').map((each) => [each, rule] as const)),
+)
 
 /**
  * All reasons why a schema is not a valid `output_schema` (Limits, Batch predictions): it is not valid JSON Schema 2020-12,
@@ -109,20 +102,15 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
  * It does not check whether a value exists that satisfies the schema.
  */
 export function schemaIssues(schema: unknown, at: string): Issue[] {
-  if (!isObject(schema))
-    return [{ pointer: at, detail: 'output_schema has to be a JSON Schema object with "type": "object"' }]
-  if (isTooDeep(schema))
-    return [
-      { pointer: at, detail: `output_schema is nested more than ${MAX_LEVELS} levels deep; flatten it` },
-    ]
+  const whole = (detail: string): Issue[] => [{ pointer: at, detail: `output_schema ${detail}` }]
+  if (!isObject(schema)) return whole('has to be a JSON Schema object with "type": "object"')
+  if (isTooDeep(schema)) return whole(`is nested more than ${MAX_LEVELS} levels deep; flatten it`)
   const issues = [...rootIssues(schema, at), ...inexactNumbers(schema, at)]
-  const pending = [{ schema, at }]
+  const { type: _, ...others } = schema
+  const pending: Clause[] = [{ schema: others, at }]
   for (let next = pending.pop(); next !== undefined && issues.length < MAX_ISSUES; next = pending.pop()) {
-    const isRoot = next.at === at
-    for (const issue of keywordIssues(next.schema, next.at))
-      if (!isRoot || !issue.pointer.startsWith(`${at}/type`)) issues.push(issue)
-    const inner = subschemas(next.schema, next.at).reverse()
-    for (const each of inner) if (isObject(each.schema)) pending.push({ schema: each.schema, at: each.at })
+    for (const issue of keywordIssues(next)) issues.push(issue)
+    for (const inner of subschemas(next.schema, next.at).reverse()) pending.push(inner)
   }
   return issues.slice(0, MAX_ISSUES)
 }
@@ -139,19 +127,18 @@ export function isTooDeep(value: object, levels = MAX_LEVELS): boolean {
   return false
 }
 
-function rootIssues({ $schema, type }: JsonObject, at: string): Issue[] {
-  const issues: Issue[] = []
-  if (type !== 'object')
-    issues.push({
-      pointer: `${at}/type`,
-      detail: 'type has to be exactly "object" at the root of an output schema',
-    })
-  if ($schema !== undefined && $schema !== VERSION && $schema !== `${VERSION}#`)
-    issues.push({
-      pointer: `${at}/$schema`,
-      detail: `$schema has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
-    })
-  return issues
+const ROOT: readonly (readonly [keyword: string, values: readonly unknown[], expected: string])[] = [
+  ['type', ['object'], 'has to be exactly "object" at the root of an output schema'],
+  [
+    '$schema',
+    [VERSION, `${VERSION}#`, undefined],
+    `has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
+  ],
+]
+
+function rootIssues(schema: JsonObject, at: string): Issue[] {
+  const wrong = ROOT.filter(([keyword, values]) => !values.includes(schema[keyword]))
+  return wrong.map(([keyword, , why]) => ({ pointer: `${at}/${keyword}`, detail: `${keyword} ${why}` }))
 }
 
 /** Numbers that JSON readers do not agree on, since a double keeps only integers up to 2^53 - 1 apart. */
@@ -167,25 +154,18 @@ function* inexactNumbers(value: Json, at: string): Generator<Issue> {
     for (const [key, inner] of Object.entries(value)) yield* inexactNumbers(inner, at + pointer(key))
 }
 
-function* keywordIssues(schema: JsonObject, at: string): Generator<Issue> {
+function* keywordIssues({ schema, at }: Clause): Generator<Issue> {
   for (const [keyword, value] of Object.entries(schema)) {
+    const issue = (detail: string, ...place: readonly PropertyKey[]): Issue => ({
+      pointer: at + pointer(keyword, ...place),
+      detail: `${keyword} ${detail}`,
+    })
     const fix = UNSUPPORTED.get(keyword)
-    if (fix !== undefined)
-      yield {
-        pointer: at + pointer(keyword),
-        detail: `${keyword} is not supported in an output schema; ${fix}`,
-      }
-    const [expected, wrong] = RULES.get(keyword) ?? []
+    if (fix !== undefined) yield issue(`is not supported in an output schema; ${fix}`)
+    const [expected = '', wrong] = RULES.get(keyword) ?? []
     const place = wrong?.(value)
-    if (place !== undefined)
-      yield { pointer: at + pointer(keyword, ...place), detail: `${keyword} ${expected}` }
-    else if (keyword === 'pattern') {
-      const problem = patternProblem(String(value))
-      if (problem !== undefined)
-        yield {
-          pointer: `${at}/pattern`,
-          detail: `pattern ${problem}`,
-        }
-    }
+    const problem = place === undefined && keyword === 'pattern' ? patternProblem(String(value)) : undefined
+    if (place !== undefined) yield issue(expected, ...place)
+    else if (problem !== undefined) yield issue(problem)
   }
 }

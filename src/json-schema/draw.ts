@@ -1,6 +1,6 @@
-import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } from '../core/json.ts'
+import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
-import { type Clause, own } from './schema.ts'
+import type { Clause, TypeName } from './schema.ts'
 
 export type Clauses = readonly Clause[]
 
@@ -10,6 +10,11 @@ export interface Maker {
   make(draw: Draw): Json | undefined
   /** The n-th of the different values, if they can be counted. */
   nth?(n: number): Json | undefined
+}
+
+/** A maker of nothing: no value satisfies a keyword of these clauses. */
+export function noValue(clauses: Clauses, keyword: string, why: string): Maker {
+  return { make: (draw) => draw.fail(clauses, keyword, why) }
 }
 
 /** Which optional properties a value has: all, some at random, or none. */
@@ -32,10 +37,8 @@ export class Draw {
   /** The instant that dates are relative to, in virtual milliseconds. */
   readonly now: number
   readonly budget: ReturnType<typeof newBudget>
-  /** Whether properties that cannot be made are left out from now on. */
-  readonly learns: boolean
-  /** Attempts that are left for later draws with the same budget. */
-  readonly spared: number
+  /** Attempts that are left for later draws with the same budget. If given, those leave out properties that cannot be made. */
+  readonly spared: number | undefined
   mode: Mode
   /** Why a value was not found, if that is known. */
   failure: Issue | undefined
@@ -50,8 +53,7 @@ export class Draw {
     this.now = now
     this.mode = mode
     this.budget = budget
-    this.spared = spared ?? 0
-    this.learns = spared !== undefined
+    this.spared = spared
   }
 
   /** Counts values and the bytes of their text. Throws `OutOfBudget`. */
@@ -61,16 +63,13 @@ export class Draw {
     budget.bytes -= bytes
     if (budget.values >= 0 && budget.bytes >= 0) return
     this.at = at
-    throw new OutOfBudget(
-      budget.values < 0
-        ? `more than ${MAX_VALUES} values were made for one output`
-        : `more than ${MAX_TEXT_BYTES} bytes were made for one output`,
-    )
+    const what = budget.values < 0 ? `${MAX_VALUES} values` : `${MAX_TEXT_BYTES} bytes`
+    throw new OutOfBudget(`more than ${what} were made for one output`)
   }
 
   /** Counts a value that is made again. Throws `OutOfBudget`. */
   attempt(at: string): void {
-    if (--this.budget.attempts >= this.spared) return
+    if (--this.budget.attempts >= (this.spared ?? 0)) return
     this.at = at
     throw new OutOfBudget('too many attempts were needed for one output')
   }
@@ -92,17 +91,12 @@ export class Draw {
 /** `{enum: []}` in place of `false`, so that every clause is an object. */
 export const NOTHING: JsonObject = { enum: [] }
 
-/** Added to the clauses when only one type is possible at a place. */
-export const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
-export const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
+/** A clause to add when only one type is possible at a place. */
+export const typeClause = (type: TypeName): Clause => ({ schema: { type }, at: '', isHelp: true })
 
 /** The clause of a schema inside another one; undefined for one that allows anything. */
-export function clauseIn(
-  { schema, at, isHelp }: Clause,
-  ...keys: readonly (string | number)[]
-): Clause | undefined {
-  let found: Json | undefined = schema
-  for (const key of keys) found = Array.isArray(found) ? found[Number(key)] : own(found, String(key))
+export function clauseIn({ schema, at, isHelp }: Clause, ...keys: PropertyKey[]): Clause | undefined {
+  const found = valueAt(schema, keys.map(String))
   if (found === undefined || found === true) return undefined
   const help = isHelp === true ? { isHelp } : {}
   return { schema: isObject(found) ? found : NOTHING, at: at + pointer(...keys), ...help }
@@ -122,9 +116,13 @@ export function numbersOf(clauses: Clauses, keyword: string): number[] {
   return given(clauses, keyword).flatMap(({ value }) => (typeof value === 'number' ? [value] : []))
 }
 
+export function largest(numbers: readonly number[], otherwise = -Infinity): number {
+  return numbers.reduce((most, each) => Math.max(most, each), otherwise)
+}
+
 /** The strictest lower bound that the clauses set. */
 export function greatest(clauses: Clauses, keyword: string, otherwise: number): number {
-  return numbersOf(clauses, keyword).reduce((most, each) => Math.max(most, each), otherwise)
+  return largest(numbersOf(clauses, keyword), otherwise)
 }
 
 /** The strictest upper bound that the clauses set. */
@@ -150,8 +148,8 @@ export function nameOf(clauses: Clauses): { readonly name: string; readonly desc
 export interface ValueSource {
   /** The maker of values that satisfy every clause. */
   maker(clauses: Clauses): Maker
-  /** Whether a value satisfies the schema of one clause. */
-  accepts(value: Json, clause: Clause): boolean
+  /** Whether a value satisfies every clause. */
+  accepts(value: Json, clauses: Clauses): boolean
 }
 
 /** Levels of a recursive schema that have optional properties and items. */

@@ -1,5 +1,7 @@
+import { ownValue } from '../core/json.ts'
 import type { Draw } from './draw.ts'
-import { dateIn, fake, type TextHint } from './hints.ts'
+import { dateIn, fake, ISO_DATE, type TextHint, word } from './hints.ts'
+import type { Lengths } from './pattern-text.ts'
 
 /** How texts of one `format` are made. */
 interface Format {
@@ -33,17 +35,17 @@ const uuid = (draw: Draw): string => {
   return `${hex(draw, 8)}-${hex(draw, 4)}-4${hex(draw, 3)}-${variant}${hex(draw, 3)}-${node}`
 }
 
-const word = (draw: Draw): string =>
-  fake(draw, 'word')
-    .toLowerCase()
-    .replaceAll(/[^a-z]/g, '') || 'word'
-
 const date = (draw: Draw, hint: TextHint | undefined): string => {
   const made = typeof hint === 'function' ? hint(draw) : ''
-  return /^\d{4}-\d\d-\d\d$/.test(made) ? made : dateIn(draw, -120, 0)
+  return ISO_DATE.test(made) ? made : dateIn(draw, -120, 0)
 }
 
-const append = (text: string, more: number): string => text + 'a'.repeat(more)
+/** A format of texts that may end in any letters. */
+const growing = (make: (draw: Draw) => string, ...others: readonly string[]): Format => ({
+  make,
+  grow: (text, more) => text + 'a'.repeat(more),
+  others,
+})
 const prepend = (text: string, more: number): string => 'a'.repeat(more) + text
 
 // A label holds at most 63 characters, so that a long name gets more labels.
@@ -79,9 +81,9 @@ const HOSTNAME: Format = {
 }
 const address = (draw: Draw): string =>
   `https://${fake(draw, 'domain')}/${word(draw)}/${draw.chance.int(1, 999)}`
-const URI: Format = { make: address, grow: append, others: ['a:/'] }
-const REFERENCE: Format = { make: (draw) => `/${word(draw)}/${word(draw)}`, grow: append, others: ['/', ''] }
-const PLAIN: Format = { make: (draw) => `${word(draw)} ${word(draw)}`, grow: append, others: [''] }
+const URI = growing(address, 'a:/')
+const REFERENCE = growing((draw) => `/${word(draw)}/${word(draw)}`, '/', '')
+const PLAIN = growing((draw) => `${word(draw)} ${word(draw)}`, '')
 
 /** Formats by name. Other formats are not checked: any text satisfies them. */
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -108,30 +110,14 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
   ipv6: {
     make: (draw) => `2001:db8::${hex(draw, 4)}`,
-    others: [
-      '::',
-      '::1',
-      '::ab',
-      '::abc',
-      '::abcd',
-      '2001:db8::1',
-      '2001:0db8:0000:0000:0000:0000:0000:0001',
-    ],
+    others: ':: ::1 ::ab ::abc ::abcd 2001:db8::1 2001:0db8:0000:0000:0000:0000:0000:0001'.split(' '),
   },
   iri: URI,
   'iri-reference': REFERENCE,
   'iso-date-time': DATE_TIME,
   'iso-time': TIME,
-  'json-pointer': {
-    make: (draw) => `/${word(draw)}/${draw.chance.int(0, 9)}`,
-    grow: append,
-    others: ['/', ''],
-  },
-  'json-pointer-uri-fragment': {
-    make: (draw) => `#/${word(draw)}`,
-    grow: append,
-    others: ['#/', '#'],
-  },
+  'json-pointer': growing((draw) => `/${word(draw)}/${draw.chance.int(0, 9)}`, '/', ''),
+  'json-pointer-uri-fragment': growing((draw) => `#/${word(draw)}`, '#/', '#'),
   password: PLAIN,
   regex: {
     make: (draw) => `^${word(draw)}-[0-9]+$`,
@@ -139,11 +125,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     others: [''],
     isCertain: isUnicodeRegex,
   },
-  'relative-json-pointer': {
-    make: (draw) => `${draw.chance.int(0, 3)}/${word(draw)}`,
-    grow: append,
-    others: ['0/', '0'],
-  },
+  'relative-json-pointer': growing((draw) => `${draw.chance.int(0, 3)}/${word(draw)}`, '0/', '0'),
   time: TIME,
   uri: URI,
   'uri-reference': REFERENCE,
@@ -152,7 +134,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     grow: (text, more) => `/${'a'.repeat(more - 1)}${text}`,
     others: ['/', ''],
   },
-  url: { make: address, grow: append, others: ['http://a.test/'] },
+  url: growing(address, 'http://a.test/'),
   uuid: { make: uuid, others: ['urn:uuid:0b0e6c8e-6a3f-4f0b-9d2a-5c1f7e8a9b10'] },
 }
 
@@ -168,7 +150,7 @@ function isUnicodeRegex(text: string): boolean {
 
 /** The format of that name; undefined for an unknown one, which any text satisfies. */
 export function formatOf(name: string): Format | undefined {
-  return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
+  return ownValue(FORMATS, name)
 }
 
 /** A text of the format with `min` to `max` characters: a usual one first, others on later tries. */
@@ -176,16 +158,13 @@ export function formattedText(
   format: Format,
   draw: Draw,
   hint: TextHint | undefined,
-  [min, max]: readonly [min: number, max: number],
+  [min, max]: Lengths,
   tries: number,
 ): string | undefined {
   const most = Math.min(max, format.max ?? Infinity)
   const { others = [], grow } = format
-  const candidates =
-    tries === 0
-      ? [format.make(draw, hint), ...others]
-      : [draw.oneOf([format.make(draw, hint), ...others]) ?? '']
-  for (const text of candidates) {
+  const all = [format.make(draw, hint), ...others]
+  for (const text of tries === 0 ? all : [draw.oneOf(all) ?? '']) {
     const short = min - text.length
     const grown = short > 0 && grow !== undefined ? grow(text, short) : text
     if (grown.length >= min && grown.length <= most) return grown

@@ -1,5 +1,5 @@
 import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
-import { ArrayMaker } from './arrays.ts'
+import { arrayMaker } from './arrays.ts'
 import {
   type Clauses,
   clauseIn,
@@ -7,14 +7,14 @@ import {
   given,
   type Maker,
   NOTHING,
-  OBJECT,
+  noValue,
   OutOfBudget,
   placeOf,
-  type ValueSource,
+  typeClause,
 } from './draw.ts'
 import { negations, without } from './negations.ts'
 import { numberMaker } from './numbers.ts'
-import { ObjectMaker } from './objects.ts'
+import { objectMaker } from './objects.ts'
 import {
   allowsType,
   allSchemas,
@@ -28,6 +28,7 @@ import {
   isSchema,
   TYPES,
   type TypeName,
+  textItems,
 } from './schema.ts'
 import { stringMaker } from './strings.ts'
 import type { SchemaValidator } from './validator.ts'
@@ -47,65 +48,56 @@ const MAX_TRIES = 12
 const MAX_DEPTH = 600
 const MAX_CLAUSES = 1_000
 
-/** Makes values for one schema: keyword by keyword, and by trial and error when keywords depend on each other. */
-export class ValueGenerator implements ValueSource {
-  private readonly validator: SchemaValidator
-  private readonly root: JsonObject
-  private readonly single = new Map<JsonObject, Maker>()
-  private readonly anchors: ReadonlyMap<string, Clause>
-  /** Makes values for the whole schema, which are not yet validated. */
-  readonly top: Maker
-
-  constructor(root: JsonObject, validator: SchemaValidator) {
-    this.root = root
-    this.validator = validator
-    this.anchors = anchorsOf(root)
-    this.top = this.build([{ schema: root, at: '' }, OBJECT])
-  }
+/**
+ * The maker of values for one schema, which are not yet validated: keyword by keyword, and by trial and error when keywords depend
+ * on each other. An issue for a reference that refers to no schema; references to other documents are not resolved.
+ */
+export function makerFor(root: JsonObject, validator: SchemaValidator): Maker | Issue {
+  const single = new Map<JsonObject, Maker>()
+  const anchors = anchorsOf(root)
+  const referredTo = ({ $dynamicRef }: JsonObject): Clause | undefined =>
+    typeof $dynamicRef === 'string' ? anchors.get($dynamicRef) : undefined
 
   /** The maker of values that satisfy every clause; that of a single clause is built once. */
-  maker(clauses: Clauses): Maker {
+  const maker = (clauses: Clauses): Maker => {
     const [clause] = clauses
     if (clause === undefined || clauses.length > 1) {
-      const [built, cost] = [this.build(clauses), buildCost(clauses)]
+      const [built, cost] = [build(clauses), buildCost(clauses)]
       const make = (draw: Draw): Json | undefined => {
         draw.count(clause?.at ?? '', 0, cost)
         return built.make(draw)
       }
       return { ...built, make }
     }
-    const known = this.single.get(clause.schema) ?? this.build(clauses)
-    this.single.set(clause.schema, known)
+    const known = single.get(clause.schema) ?? build(clauses)
+    single.set(clause.schema, known)
     return known
   }
 
-  accepts(value: Json, { schema, isHelp }: Clause): boolean {
-    return isHelp === true || this.validator.accepts(value, schema)
-  }
+  const accepts = (value: Json, clauses: Clauses): boolean =>
+    clauses.every(({ schema, isHelp }) => isHelp === true || validator.accepts(value, schema))
 
-  private acceptsAll(value: Json, clauses: Clauses): boolean {
-    return clauses.every((clause) => this.accepts(value, clause))
-  }
+  const source = { maker, accepts }
 
-  private build(clauses: Clauses): Maker {
+  const build = (clauses: Clauses): Maker => {
     const isOpen = ({ schema }: Clause) =>
       isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
     if (clauses.some(isOpen))
       return {
         make: (draw) =>
-          this.tried(clauses, draw, (tries) => {
-            const decided = this.decided(clauses, draw, tries)
+          tried(clauses, draw, (tries) => {
+            const decided = decide(clauses, draw, tries)
             draw.count(clauses[0]?.at ?? '', 0, 8 + buildCost(decided))
-            return this.plain(decided)
+            return decidedMaker(decided)
           }),
       }
-    const plain = this.plain(clauses)
+    const plain = decidedMaker(clauses)
     if (!clauses.some(({ schema }) => isChecked(schema))) return plain
-    return { make: (draw) => this.tried(clauses, draw, () => plain) }
+    return { make: (draw) => tried(clauses, draw, () => plain) }
   }
 
   /** Validates each value as soon as it is made, so that a difficult value is retried without the values around it. */
-  private tried(clauses: Clauses, draw: Draw, maker: (tries: number) => Maker): Json | undefined {
+  const tried = (clauses: Clauses, draw: Draw, maker: (tries: number) => Maker): Json | undefined => {
     const { mode } = draw
     const at = placeOf(clauses, 'if')
     const checked = clauses.filter(({ schema }) => isChecked(schema))
@@ -118,18 +110,17 @@ export class ValueGenerator implements ValueSource {
         if (value === undefined) continue
         // Schemas inside each other check the same value again, which costs less than making it.
         draw.count(at, (bytes - draw.budget.bytes) / 10, (values - draw.budget.values) / 10)
-        if (this.acceptsAll(value, checked)) return value
+        if (accepts(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
-      if (draw.failure === undefined) draw.fail(clauses, keyword, 'has no value that was found')
-      return undefined
+      return draw.failure ? undefined : draw.fail(clauses, keyword, 'has no value that was found')
     } finally {
       draw.mode = mode
     }
   }
 
   /** Chooses a branch of every condition. The caller has to check the value that is made from the result. */
-  private decided(clauses: Clauses, draw: Draw, tries: number): Clause[] {
+  const decide = (clauses: Clauses, draw: Draw, tries: number): Clause[] => {
     const queue: Clause[] = []
     const named = new Set<string>()
     const add = (clause: Clause | undefined): void => {
@@ -155,39 +146,24 @@ export class ValueGenerator implements ValueSource {
         if (isThere) add(clauseIn(clause, keyword, name))
         add(help(isThere ? { required: [name] } : without(name), clause.at))
       }
-      const target = this.referredTo(schema)
+      const target = referredTo(schema)
       if (!queue.some((each) => each.schema === target?.schema)) add(target)
     }
     return queue
   }
 
-  /** The reference that refers to no schema, if there is one. References to other documents are not resolved. */
-  get lost(): Issue | undefined {
-    const clause = allSchemas(this.root).find(
-      ({ schema }) => typeof schema.$dynamicRef === 'string' && this.referredTo(schema) === undefined,
-    )
-    if (clause === undefined) return undefined
-    const detail = `$dynamicRef refers to no schema of this document: none has the $dynamicAnchor of ${JSON.stringify(clause.schema.$dynamicRef)}`
-    return { pointer: `${clause.at}/$dynamicRef`, detail }
-  }
-
-  private referredTo({ $dynamicRef }: JsonObject): Clause | undefined {
-    return typeof $dynamicRef === 'string' ? this.anchors.get($dynamicRef) : undefined
-  }
-
   /** A maker for clauses without open conditions. */
-  private plain(clauses: Clauses): Maker {
-    const listed = this.listed(clauses)
+  const decidedMaker = (clauses: Clauses): Maker => {
+    const listed = listedMaker(clauses)
     if (listed !== undefined) return listed
-    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
-    if (allowed.length === 0)
-      return { make: (draw) => draw.fail(clauses, 'type', 'leaves no type that every keyword allows') }
+    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema.type, type)))
+    if (allowed.length === 0) return noValue(clauses, 'type', 'leaves no type that every keyword allows')
     const types = preferred(clauses, allowed)
-    const makers = types.map((type) => this.ofType(type, clauses))
+    const makers = types.map((type) => ofType(type, clauses))
     // Keywords say nothing about values of other types: `{"contains": false}` allows every value that is no array.
     const others = allowed.filter((type) => !types.includes(type))
     const other =
-      others.length === 0 ? undefined : this.ofType(others.includes('string') ? 'string' : 'null', clauses)
+      others.length === 0 ? undefined : ofType(others.includes('string') ? 'string' : 'null', clauses)
     const [only] = makers
     if (makers.length === 1 && only !== undefined && other === undefined) return only
     const isNullable = types.at(-1) === 'null'
@@ -206,23 +182,19 @@ export class ValueGenerator implements ValueSource {
   }
 
   /** A maker of the values that `enum` and `const` allow; undefined without either. */
-  private listed(clauses: Clauses): Maker | undefined {
-    const [first, ...others] = clauses
-      .map(({ schema }) => listOf(schema))
-      .filter((list) => list !== undefined)
+  const listedMaker = (clauses: Clauses): Maker | undefined => {
+    const [first, ...others] = clauses.map(listOf).filter((list) => list !== undefined)
     if (first === undefined) return undefined
     const texts = others.map((values) => new Set(values.map(canonical)))
     const excluded = given(clauses, 'not').flatMap(({ value }) =>
-      isObject(value) ? (listOf(value) ?? []) : [],
+      isObject(value) ? (listOf({ schema: value }) ?? []) : [],
     )
     const unwanted = new Set(excluded.map(canonical))
     const isPlain = clauses.every(({ schema }) => Object.keys(schema).every((keyword) => SIMPLE.has(keyword)))
     const values = first.filter((value) => {
       const text = texts.length + unwanted.size > 0 ? canonical(value) : ''
       if (unwanted.has(text) || !texts.every((known) => known.has(text))) return false
-      return isPlain
-        ? clauses.every(({ schema }) => hasType(value, schema.type))
-        : this.acceptsAll(value, clauses)
+      return isPlain ? clauses.every(({ schema }) => hasType(value, schema.type)) : accepts(value, clauses)
     })
     const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
     const make = (draw: Draw): Json | undefined => {
@@ -237,26 +209,31 @@ export class ValueGenerator implements ValueSource {
     return { make, nth: (n) => values[n] }
   }
 
-  private ofType(type: TypeName, clauses: Clauses): Maker {
+  const ofType = (type: TypeName, clauses: Clauses): Maker => {
     const at = clauses[0]?.at ?? ''
     switch (type) {
       case 'object':
-        return nested(at, new ObjectMaker(clauses, this))
+        return nested(at, objectMaker(clauses, source))
       case 'array':
-        return nested(at, new ArrayMaker(clauses, this))
+        return nested(at, arrayMaker(clauses, source))
       case 'string':
-        return stringMaker(clauses, (text) => this.acceptsAll(text, clauses))
+        return stringMaker(clauses, (text) => accepts(text, clauses))
       case 'number':
         return numberMaker(clauses)
       case 'null':
         return { make: (draw) => counted(draw, at, null), nth: (n) => (n === 0 ? null : undefined) }
       default:
-        return {
-          make: (draw) => counted(draw, at, draw.coin()),
-          nth: (n) => (n < 2 ? n === 0 : undefined),
-        }
+        return { make: (draw) => counted(draw, at, draw.coin()), nth: (n) => (n < 2 ? n === 0 : undefined) }
     }
   }
+
+  const top = build([{ schema: root, at: '' }, typeClause('object')])
+  const lost = allSchemas(root).find(
+    ({ schema }) => typeof schema.$dynamicRef === 'string' && referredTo(schema) === undefined,
+  )
+  if (lost === undefined) return top
+  const detail = `$dynamicRef refers to no schema of this document: none has the $dynamicAnchor of ${JSON.stringify(lost.schema.$dynamicRef)}`
+  return { pointer: `${lost.at}/$dynamicRef`, detail }
 }
 
 function counted(draw: Draw, at: string, value: Json): Json {
@@ -297,8 +274,7 @@ function anchorsOf(root: JsonObject): ReadonlyMap<string, Clause> {
 }
 
 function namesIn({ properties, required }: JsonObject): string[] {
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
-  return isObject(properties) ? [...Object.keys(properties), ...names] : names
+  return [...Object.keys(isObject(properties) ? properties : {}), ...textItems(required)]
 }
 
 /** The values that building a maker for several clauses counts as, or for one whose conditions are decided for each value. */
@@ -320,7 +296,8 @@ function preferred(clauses: Clauses, allowed: readonly TypeName[]): readonly Typ
 }
 
 /** The values that `enum` and `const` of one schema allow. */
-function listOf({ const: only, enum: list }: JsonObject): readonly Json[] | undefined {
+function listOf({ schema }: Pick<Clause, 'schema'>): readonly Json[] | undefined {
+  const { const: only, enum: list } = schema
   if (only === undefined) return Array.isArray(list) ? list : undefined
   return Array.isArray(list) ? list.filter((value) => canonical(value) === canonical(only)) : [only]
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../core/json.ts'
-import { isSchema, type Schema, TYPES } from './schema.ts'
+import { isSchema, type Schema, TYPES, textItems } from './schema.ts'
 
 /**
- * Schemas whose values do not satisfy the given one, since failing one keyword is enough. They lead to the `else` branch
+ * Schemas whose values do not satisfy the given one, since noValue one keyword is enough. They lead to the `else` branch
  * and away from `contains`. When none applies, values are found by trial and error.
  */
 export function negations(schema: Schema): readonly JsonObject[] {
@@ -17,16 +17,14 @@ const ANYTHING: JsonObject = {}
 // Returns the same objects each time, since makers are cached by object.
 const known = new WeakMap<JsonObject, readonly JsonObject[]>()
 
-function ofFields(schema: JsonObject): JsonObject[] {
-  const found: JsonObject[] = []
-  for (const [name, inner] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
-    if (!isSchema(inner)) continue
-    for (const other of negations(inner))
-      found.push({ type: 'object', properties: { [name]: other }, required: [name] })
-  }
-  for (const name of Array.isArray(schema.required) ? schema.required : [])
-    if (typeof name === 'string') found.push({ type: 'object', ...without(name) })
-  return found
+function ofFields({ properties, required }: JsonObject): JsonObject[] {
+  const others = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, inner]) =>
+    (isSchema(inner) ? negations(inner) : []).map((other) => ({
+      properties: { [name]: other },
+      required: [name],
+    })),
+  )
+  return [...others, ...textItems(required).map(without)].map((each) => ({ type: 'object', ...each }))
 }
 
 /** A schema for objects without a property. */

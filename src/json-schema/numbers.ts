@@ -1,6 +1,16 @@
-import { type Clauses, type Draw, given, greatest, least, type Maker, nameOf, numbersOf } from './draw.ts'
+import {
+  type Clauses,
+  type Draw,
+  given,
+  greatest,
+  largest,
+  least,
+  type Maker,
+  nameOf,
+  numbersOf,
+} from './draw.ts'
 import { plausibleRange } from './hints.ts'
-import { isMultiple } from './schema.ts'
+import { type Clause, digitsOf, isMultiple } from './schema.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -17,11 +27,9 @@ interface Range {
 /** Makes numbers within all bounds that satisfy every `multipleOf`; whole numbers if the type or the format requires them. */
 export function numberMaker(clauses: Clauses): Maker {
   const formats = given(clauses, 'format').map(({ value }) => value)
-  const isWhole =
-    formats.includes('int32') ||
-    formats.includes('int64') ||
-    clauses.some(({ schema: { type } }) => type !== undefined && ![type].flat().includes('number'))
   const isInt32 = formats.includes('int32')
+  const isInteger = ({ schema: { type } }: Clause) => type !== undefined && ![type].flat().includes('number')
+  const isWhole = isInt32 || formats.includes('int64') || clauses.some(isInteger)
   const multiples = [...new Set([...numbersOf(clauses, 'multipleOf'), ...(isWhole ? [1] : [])])]
   const above = greatest(clauses, 'exclusiveMinimum', -Infinity)
   const below = least(clauses, 'exclusiveMaximum', Infinity)
@@ -44,11 +52,8 @@ export function numberMaker(clauses: Clauses): Maker {
     draw.count(at, 4)
     for (let tries = 0; tries < TRIES; tries++) {
       // If plausible numbers fail, any number within the bounds is tried.
-      const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
-      const value =
-        steps === undefined
-          ? plainNumber(draw, from, to, plausible?.decimals, accepts)
-          : steps.draw(draw, from, to)
+      const within = tries < TRIES / 2 ? range : usual(bounds, multiples)
+      const value = steps === undefined ? plainNumber(draw, within) : steps.draw(draw, within)
       if (accepts(value)) return value
     }
     // The bounds may allow very few.
@@ -56,7 +61,19 @@ export function numberMaker(clauses: Clauses): Maker {
       const value = nth(n)
       if (value !== undefined) return value
     }
-    return noNumber(clauses, draw)
+    const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
+    const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
+    const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
+    return draw.fail(clauses, keyword, `leaves no number${together}`)
+  }
+  const plainNumber = ({ chance }: Draw, { from, to }: Range): number => {
+    const share = chance.next()
+    const exact = from * (1 - share) + to * share
+    for (const places of [plausible?.decimals ?? 2, 2, 6]) {
+      const rounded = Number(exact.toFixed(places)) + 0
+      if (accepts(rounded)) return rounded
+    }
+    return exact + 0
   }
   const nth = (n: number): number | undefined => {
     if (steps === undefined && range.from === range.to && n > 0) return undefined
@@ -69,27 +86,17 @@ export function numberMaker(clauses: Clauses): Maker {
   return { make, nth }
 }
 
-function noNumber(clauses: Clauses, draw: Draw): undefined {
-  const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
-  const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
-  const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
-  return draw.fail(clauses, keyword, `leaves no number${together}`)
-}
-
 /** The range that the bounds allow; if it is very large, a part of usual size that begins nearest to zero. */
-function usual(
-  { from: lower, to: upper }: Range,
-  multiples: readonly number[],
-  plausible: Range | undefined,
-): Range {
+function usual(bounds: Range, multiples: readonly number[], plausible?: Range): Range {
+  const { from: lower, to: upper } = bounds
   if (plausible !== undefined && upper - lower > plausible.to - plausible.from) {
     const from = Math.max(lower, plausible.from)
     const to = Math.min(upper, plausible.to)
     if (from < to && multiples.every((multiple) => to - from >= multiple)) return { from, to }
   }
-  if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
+  if (upper - lower <= VERY_WIDE) return bounds
   const near = Math.min(Math.max(0, lower), upper)
-  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, greatestOf(multiples) * 100)
+  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, largest(multiples) * 100)
   if (near === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
   return { from: near, to: Math.min(near + span, upper, Number.MAX_VALUE) }
 }
@@ -105,7 +112,7 @@ function stepsOf(multiples: readonly number[]) {
     const rounded = Math.round(count * by * scale) / scale + 0
     return Number.isFinite(rounded) ? rounded : count * by + 0
   }
-  const draw = ({ chance }: Draw, from: number, to: number): number => {
+  const draw = ({ chance }: Draw, { from, to }: Range): number => {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
@@ -124,16 +131,12 @@ function stepsOf(multiples: readonly number[]) {
   return { draw, nth }
 }
 
-function greatestOf(numbers: readonly number[]): number {
-  return numbers.reduce((most, each) => Math.max(most, each), -Infinity)
-}
-
 /** The least common multiple, or, if that is too large, the greatest of the multiples. */
 function commonMultiple(multiples: readonly number[]): number {
-  const scale = 10 ** greatestOf(multiples.map(decimalsOf))
+  const scale = 10 ** largest(multiples.map(decimalsOf))
   const scaled = multiples.map((multiple) => Math.round(multiple * scale))
   const common = scaled.reduce((a, b) => (a / gcd(a, b)) * b)
-  return Number.isSafeInteger(common) && common > 0 ? common / scale : greatestOf(multiples)
+  return Number.isSafeInteger(common) && common > 0 ? common / scale : largest(multiples)
 }
 
 function gcd(a: number, b: number): number {
@@ -141,23 +144,5 @@ function gcd(a: number, b: number): number {
 }
 
 function decimalsOf(value: number): number {
-  const [digits = '', exponent = '0'] = String(value).split('e')
-  const decimals = (digits.split('.')[1] ?? '').length - Number(exponent)
-  return Math.min(Math.max(decimals, 0), 20)
-}
-
-function plainNumber(
-  { chance }: Draw,
-  from: number,
-  to: number,
-  decimals = 2,
-  accepts: (value: number) => boolean,
-): number {
-  const share = chance.next()
-  const exact = from * (1 - share) + to * share
-  for (const places of [decimals, 2, 6]) {
-    const rounded = Number(exact.toFixed(places)) + 0
-    if (accepts(rounded)) return rounded
-  }
-  return exact + 0
+  return Math.min(Math.max(-(digitsOf(value)?.exponent ?? 0), 0), 20)
 }

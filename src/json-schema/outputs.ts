@@ -4,11 +4,11 @@ import { rethrowNotLoaded } from '../core/load.ts'
 import { memoize } from '../core/memoize.ts'
 import { Chance } from '../core/random.ts'
 import { RegexTimeout, withMatchTime } from '../core/regex.ts'
-import { Draw, type Mode, newBudget, OutOfBudget } from './draw.ts'
-import { ValueGenerator } from './generate.ts'
+import { Draw, type Maker, type Mode, newBudget, OutOfBudget } from './draw.ts'
+import { makerFor } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
 import { hasPlainValues } from './plain.ts'
-import { SchemaValidator } from './validator.ts'
+import { type SchemaValidator, validatorOf } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
 const MATCH_MS = 150
@@ -26,7 +26,7 @@ const WAYS: readonly Mode[] = [
 
 interface Parts {
   readonly validator: SchemaValidator
-  readonly generator: ValueGenerator
+  readonly maker: Maker
 }
 
 /** The first value that was found, as JSON text, and the mode in which it was. */
@@ -35,7 +35,8 @@ interface Found {
   readonly mode: Mode
 }
 
-const NOTHING_FOUND: Issue = { pointer: '/type', detail: 'type has no value that was found' }
+const NOT_FOUND = 'has no value that was found'
+const NOTHING_FOUND: Issue = { pointer: '/type', detail: `type ${NOT_FOUND}` }
 
 /** The values for one schema that passed `schemaIssues`. */
 export class Outputs {
@@ -111,17 +112,14 @@ export class Outputs {
     return reason ?? NOTHING_FOUND
   }
 
-  private tried({ generator, validator }: Parts, draw: Draw): { readonly text: string } | Issue {
+  private tried({ maker, validator }: Parts, draw: Draw): { readonly text: string } | Issue {
     try {
-      const value = generator.top.make(draw)
+      const value = maker.make(draw)
       if (isObject(value)) {
         if (validator.accepts(value)) return { text: JSON.stringify(value) }
         const [error] = validator.errors(value)
         if (error !== undefined)
-          draw.failure = {
-            pointer: locationIn(error),
-            detail: `${error.keyword} has no value that was found`,
-          }
+          draw.failure = { pointer: locationIn(error), detail: `${error.keyword} ${NOT_FOUND}` }
       }
       return draw.failure ?? NOTHING_FOUND
     } catch (error) {
@@ -138,9 +136,9 @@ function partsOf(schema: JsonObject): Parts | Issue {
   try {
     // The copy has no object at two places, since facts about a schema are kept by object.
     const copy = JSON.parse(text) as JsonObject
-    const validator = new SchemaValidator(copy)
-    const generator = new ValueGenerator(copy, validator)
-    return generator.lost ?? { validator, generator }
+    const validator = validatorOf(copy)
+    const maker = makerFor(copy, validator)
+    return 'pointer' in maker ? maker : { validator, maker }
   } catch (error) {
     return refused(error)
   }

@@ -32,16 +32,9 @@ export function orderedPairs(names: readonly string[]): readonly (readonly [firs
 
 /** Whether a value has to be exchanged with one that should not be less: two numbers, or two dates or times of ISO 8601. */
 export function isAfter(first: Json, last: Json): boolean {
-  const isOrdered = (value: Json) =>
+  const isOrdered = (value: Json): value is number | string =>
     typeof value === 'number' || /^(\d{4}-\d\d|\d\d:\d\d)/.test(String(value))
-  return (
-    typeof first === typeof last &&
-    isOrdered(first) &&
-    isOrdered(last) &&
-    first !== null &&
-    last !== null &&
-    first > last
-  )
+  return typeof first === typeof last && isOrdered(first) && isOrdered(last) && first > last
 }
 
 const SHOP = /\b(merchant|shop|store|cashier)\b/
@@ -118,12 +111,10 @@ export function* agreeing(
   const written = find(/^(grand )?total\b/, 'string')
   if (isReceipt && written !== '') yield [[written, [small(Number(values.get(written))).toFixed(2)]]]
   const place = PLACES.find(({ city }) => city === textOf(/^(city|town)$/))
-  if (place !== undefined)
-    for (const [name, text] of [
-      [/\b(zip|postal|postcode)\b/, place.zip],
-      [/^(state|province)$/, place.state],
-    ] as const)
-      yield [[find(name, 'string'), [text]]]
+  if (place !== undefined) {
+    yield [[find(/\b(zip|postal|postcode)\b/, 'string'), [place.zip]]]
+    yield [[find(/^(state|province)$/, 'string'), [place.state]]]
+  }
   const [from = 0, to = 0] = [/^start time$/, /^end time$/].map((each) => {
     const [hours = 0, minutes = 0] = textOf(each).split(':').map(Number)
     return hours + minutes / 60

@@ -1,4 +1,5 @@
 import type { AST } from '@eslint-community/regexpp'
+import { memoize } from '../core/memoize.ts'
 import type { Chance } from '../core/random.ts'
 import type { Pattern } from './pattern.ts'
 
@@ -15,23 +16,22 @@ interface Extent {
   readonly max: number
 }
 
+/** The least and the largest length of a text. */
+export type Lengths = readonly [min: number, max: number]
+
 /** Characters that a text may have beyond the minimum. */
 const SPACE_TO_GROW = 8
 
 /** A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined if no such length is possible. */
-export function draftText(
-  { ast, flags, source }: Pattern,
-  chance: RandomSource,
-  min: number,
-  max: number,
-): string | undefined {
+export function draftText(pattern: Pattern, chance: RandomSource, [min, max]: Lengths): string | undefined {
+  const { ast, flags, source } = pattern
   const extent = extentOf(ast)
   if (extent.min > max) return undefined
   const least = Math.max(extent.min, Math.min(min, extent.max))
   const most = Math.min(max, extent.max, least + SPACE_TO_GROW)
   // A look-ahead may require a character that wide sets seldom pick.
   const isWide = source.includes('(?=') && chance.next() < 0.5
-  const text = new Draft(chance, flags, isWide).fill(ast, chance.int(least, most))
+  const text = fillerOf(chance, flags, isWide)(ast, chance.int(least, most))
   // Only a pattern that is not anchored matches more characters before or after its own.
   const more = chance.next() < 0.3 ? chance.int(1, SPACE_TO_GROW) : 0
   const isBefore = chance.next() < 0.5
@@ -90,83 +90,75 @@ function ofOptions(options: readonly AST.Alternative[]): Extent {
 
 const SETS: readonly string[] = ['Character', 'CharacterSet', 'CharacterClass']
 
-/** The state while one text is made. */
-class Draft {
-  private readonly chance: RandomSource
-  private readonly flags: string
-  private readonly isWide: boolean
-  private readonly groups = new Map<AST.CapturingGroup, string>()
-
-  constructor(chance: RandomSource, flags: string, isWide: boolean) {
-    this.chance = chance
-    this.flags = flags
-    this.isWide = isWide
-  }
+/** Makes texts for the parts of a pattern. @param isWide whether sets pick any character, and not only readable ones */
+function fillerOf(chance: RandomSource, flags: Pattern['flags'], isWide: boolean) {
+  const charSet = CHAR_SETS[flags]
+  const groups = new Map<AST.CapturingGroup, string>()
 
   /** A text for the node of `want` characters, or as close to that as the node allows. */
-  fill(node: Node, want: number): string {
+  const fill = (node: Node, want: number): string => {
     switch (node.type) {
       case 'Pattern':
       case 'Group':
-        return this.nearest(node.alternatives, want)
+        return nearest(node.alternatives, want)
       case 'CapturingGroup': {
-        const text = this.nearest(node.alternatives, want)
-        this.groups.set(node, text)
+        const text = nearest(node.alternatives, want)
+        groups.set(node, text)
         return text
       }
       case 'Alternative':
-        return this.fillAll(node.elements, want)
+        return fillAll(node.elements, want)
       case 'Quantifier':
-        return this.fillRepeat(node, want)
+        return fillRepeat(node, want)
       case 'Backreference':
-        return this.groups.get([node.resolved].flat()[0] as AST.CapturingGroup) ?? ''
+        return groups.get([node.resolved].flat()[0] as AST.CapturingGroup) ?? ''
       case 'Assertion':
         // The text that a look-behind requires may come from the part before it; else it is written here.
-        return node.kind === 'lookbehind' && !node.negate && this.chance.next() < 0.5
-          ? this.nearest(node.alternatives, ofOptions(node.alternatives).min)
+        return node.kind === 'lookbehind' && !node.negate && chance.next() < 0.5
+          ? nearest(node.alternatives, ofOptions(node.alternatives).min)
           : ''
       default:
-        return this.pick(charSet(node.raw, this.flags))
+        return pick(charSet(node.raw))
     }
   }
 
-  private pick({ picks, all }: CharSet): string {
-    const from = this.isWide ? all : picks
-    return from[this.chance.int(0, Math.max(0, from.length - 1))] ?? ''
+  const pick = ({ picks, all }: ReturnType<typeof charSet>): string => {
+    const from = isWide ? all : picks
+    return from[chance.int(0, Math.max(0, from.length - 1))] ?? ''
   }
 
-  private nearest(options: readonly AST.Alternative[], want: number): string {
+  const nearest = (options: readonly AST.Alternative[], want: number): string => {
     const distance = (node: Node): number => Math.max(extentOf(node).min - want, want - extentOf(node).max, 0)
     const least = options.reduce((min, option) => Math.min(min, distance(option)), Infinity)
     const best = options.filter((option) => distance(option) === least)
-    const chosen = options.length === 1 ? best[0] : best[this.chance.int(0, best.length - 1)]
-    return chosen === undefined ? '' : this.fill(chosen, want)
+    const chosen = options.length === 1 ? best[0] : best[chance.int(0, best.length - 1)]
+    return chosen === undefined ? '' : fill(chosen, want)
   }
 
-  private fillRepeat({ element, min: least, max: most }: AST.Quantifier, want: number): string {
+  const fillRepeat = ({ element, min: least, max: most }: AST.Quantifier, want: number): string => {
     const { min, max } = extentOf(element)
     // A part that may be empty is not repeated more often than there are characters.
     const required = min === 0 ? Math.min(least, want) : least
     const fewest = max === 0 ? required : Math.max(required, Math.ceil(want / max))
     const greatest = Math.min(most, min === 0 ? Math.max(fewest, want) : Math.floor(want / min))
     const count =
-      greatest <= fewest ? Math.min(fewest, most) : this.chance.int(fewest, Math.min(greatest, fewest + 4))
-    if (!SETS.includes(element.type)) return this.fillAll(new Array<AST.Element>(count).fill(element), want)
-    const set = charSet(element.raw, this.flags)
+      greatest <= fewest ? Math.min(fewest, most) : chance.int(fewest, Math.min(greatest, fewest + 4))
+    if (!SETS.includes(element.type)) return fillAll(new Array<AST.Element>(count).fill(element), want)
+    const set = charSet(element.raw)
     let text = ''
-    for (let done = 0; done < count; done++) text += this.pick(set)
+    for (let done = 0; done < count; done++) text += pick(set)
     return text
   }
 
   /** Distributes the characters beyond the minimum among the parts: at random first, the rest in order. */
-  private fillAll(parts: readonly AST.Element[], want: number): string {
+  const fillAll = (parts: readonly AST.Element[], want: number): string => {
     const all = parts.map(extentOf)
     let spare = all.reduce((rest, { min }) => rest - min, want)
     const room = (index: number): number =>
       parts[index]?.type === 'Backreference' ? 0 : (all[index]?.max ?? 0) - (all[index]?.min ?? 0)
     const shares = parts.map((_, index) => {
       const most = Math.min(spare, room(index))
-      const share = most > 0 ? this.chance.int(0, most) : 0
+      const share = most > 0 ? chance.int(0, most) : 0
       spare -= share
       return share
     })
@@ -175,35 +167,29 @@ class Draft {
         const share = shares[index] ?? 0
         const more = Math.max(0, Math.min(spare, room(index) - share))
         spare -= more
-        return this.fill(part, (all[index]?.min ?? 0) + share + more)
+        return fill(part, (all[index]?.min ?? 0) + share + more)
       })
       .join('')
   }
+
+  return fill
 }
 
-/** Characters that a set accepts: readable ones, and all that are known. */
-interface CharSet {
-  readonly picks: readonly string[]
-  readonly all: readonly string[]
-}
-
-const MAX_KEPT = 1_000
-const sets = new Map<string, CharSet>()
 const PRINTABLE = characters(0x20, 0x7e)
 
-/** Asks the engine which characters a class or an escape accepts, so that the result cannot differ from it. */
-function charSet(source: string, flags: string): CharSet {
-  const known = sets.get(flags + source)
-  if (known !== undefined) return known
-  const one = new RegExp(`^(?:${source})$`, flags)
-  const printable = PRINTABLE.filter((char) => one.test(char))
-  const all = printable.length > 0 ? printable : firstOf(one, source)
-  // A set as wide as `.` picks letters and digits, which are the most readable.
-  const picks = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : all
-  if (sets.size >= MAX_KEPT) sets.clear()
-  sets.set(flags + source, { picks, all })
-  return { picks, all }
+/** Characters that a class or an escape accepts: the engine is asked, so that the result cannot differ from it. */
+function charSets(flags: string) {
+  return memoize((source) => {
+    const one = new RegExp(`^(?:${source})$`, flags)
+    const printable = PRINTABLE.filter((char) => one.test(char))
+    const all = printable.length > 0 ? printable : firstOf(one, source)
+    // A set as wide as `.` picks letters and digits, which are the most readable.
+    const picks = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : all
+    return { picks, all }
+  })
 }
+
+const CHAR_SETS = { u: charSets('u'), '': charSets('') }
 
 const ENOUGH = 64
 const MENTIONED = /\\u\{([\da-f]+)\}|\\[ux]([\da-f]{2,4})|([^\\])/giu

@@ -77,14 +77,13 @@ export function allSchemas(schema: JsonObject): Clause[] {
 
 /** True where the value is of one of the types; no `type` at all allows every one. */
 export function hasType(value: Json, type: Json | undefined): boolean {
-  if (type === undefined) return true
   const name = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-  return [type].flat().some((each) => each === name || (each === 'integer' && Number.isInteger(value)))
+  return allowsType(type, name, Number.isInteger(value))
 }
 
-/** The value of an own key of an object, never of an inherited one such as `constructor`. */
-export function own(object: Json | undefined, key: string): Json | undefined {
-  return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
+/** The texts in a list. */
+export function textItems(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
 /** Sets any key, `__proto__` included, as an ordinary field. */
@@ -98,7 +97,7 @@ export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
   const fields = Object.keys(value).sort()
-  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(own(value, key) ?? null)}`).join(',')}}`
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join(',')}}`
 }
 
 /**
@@ -107,7 +106,7 @@ export function canonical(value: Json): string {
  */
 export function isMultiple(value: number, multiple: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(multiple)) return value % multiple === 0
-  const [a, b] = [decimal(value), decimal(multiple)]
+  const [a, b] = [digitsOf(value), digitsOf(multiple)]
   if (a === undefined || b === undefined) return false
   const exponent = Math.min(a.exponent, b.exponent)
   const units = (each: typeof a) => each.digits * 10n ** BigInt(each.exponent - exponent)
@@ -115,7 +114,7 @@ export function isMultiple(value: number, multiple: number): boolean {
 }
 
 /** A number as whole digits and their power of ten; undefined for one that JSON cannot have. */
-function decimal(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
+export function digitsOf(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
   if (!Number.isFinite(value)) return undefined
   const [mantissa = '', power = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -131,10 +130,7 @@ export function dependentSchemas(schema: JsonObject): readonly (readonly [keywor
   })
 }
 
-/** Whether the schema's `type` allows that type. */
-export function allowsType({ type }: JsonObject, name: TypeName): boolean {
-  return (
-    type === undefined ||
-    [type].flat().some((each) => each === name || (each === 'integer' && name === 'number'))
-  )
+/** Whether a `type` allows a type, or its whole numbers. */
+export function allowsType(type: Json | undefined, name: string, isWhole = name === 'number'): boolean {
+  return type === undefined || [type].flat().some((each) => each === name || (each === 'integer' && isWhole))
 }

@@ -8,11 +8,21 @@ import {
   MAX_TEXT_BYTES,
   type Maker,
   nameOf,
+  noValue,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
-import { fake, formatHint, hinted, hintedText, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
+import {
+  fake,
+  formatHint,
+  hinted,
+  hintedTexts,
+  plausibleRange,
+  plausibleTexts,
+  type TextHint,
+} from './hints.ts'
 import { compilePattern } from './pattern.ts'
-import { draftText, extentOf, letters } from './pattern-text.ts'
+import { draftText, extentOf, type Lengths, letters } from './pattern-text.ts'
+import { textItems } from './schema.ts'
 
 const TRIES = 24
 
@@ -20,24 +30,27 @@ const TRIES = 24
 export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
   const lengths: Lengths = [greatest(clauses, 'minLength', 0), least(clauses, 'maxLength', Infinity)]
   const [min, max] = lengths
-  const failing = (keyword: string, why: string): Maker => ({
-    make: (draw) => draw.fail(clauses, keyword, why),
-  })
-  if (min > max) return failing('minLength', `leaves no length below maxLength: ${min} is more than ${max}`)
+  if (min > max)
+    return noValue(clauses, 'minLength', `leaves no length below maxLength: ${min} is more than ${max}`)
   if (min > MAX_TEXT_BYTES)
-    return failing('minLength', `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`)
+    return noValue(
+      clauses,
+      'minLength',
+      `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`,
+    )
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
-  if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
-  const place = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
-  const hint = hintedText(name, '')
-  const own = formatHint(textsOf(clauses, 'format')) ?? hintedText(name, description)
+  const formatted = formatHint(textsOf(clauses, 'format'))
+  const hints = formatted === undefined ? hintedTexts(name, description) : [formatted]
+  if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths, hints)
+  const place = clauses[0]?.at ?? ''
+  const [hint] = hintedTexts(name, '')
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
   const useless = compiled.find((each) => typeof each === 'string')
-  if (useless !== undefined) return failing('pattern', useless)
+  if (useless !== undefined) return noValue(clauses, 'pattern', useless)
   const patterns = compiled.filter((each) => typeof each !== 'string')
   const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
   // A text is drawn node by node, and each node may look at every other one.
@@ -50,14 +63,14 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     if (format === undefined) {
       // Characters by the pattern are the last choice: they have the form of a date, but are none.
       const range = plausibleRange(name, description)
-      const texts = tries > 0 ? [] : plausibleTexts(draw, own, range, sources.join(' '))
+      const texts = tries > 0 ? [] : plausibleTexts(draw, hints[0], range, sources.join(' '))
       const isRight = (text: string) => fits(text, lengths) && patterns.every((each) => each.test(text))
-      return texts.find(isRight) ?? draftText(pattern, draw.chance, min, max)
+      return texts.find(isRight) ?? draftText(pattern, draw.chance, lengths)
     }
     const way = tries % 4
     if (way === 0) return made
-    if (way === 1) return draftText(pattern, draw.chance, min, max)
-    const core = draftText(pattern, draw.chance, 0, max) ?? ''
+    if (way === 1) return draftText(pattern, draw.chance, lengths)
+    const core = draftText(pattern, draw.chance, [0, max]) ?? ''
     const joined = formattedText(format, draw, hint, [0, max], tries) ?? ''
     return way === 2 ? joined + core : core + joined
   }
@@ -83,8 +96,6 @@ function bytesOf(text: string): number {
   return Buffer.byteLength(text) + 3
 }
 
-type Lengths = readonly [min: number, max: number]
-
 function fits(text: string, [min, max]: Lengths): boolean {
   // Code points are at most as many as UTF-16 units, and at least half as many.
   if (text.length <= max && text.length >= 2 * min) return true
@@ -93,31 +104,21 @@ function fits(text: string, [min, max]: Lengths): boolean {
 }
 
 function textsOf(clauses: Clauses, keyword: string): string[] {
-  const texts = given(clauses, keyword).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
-  return [...new Set(texts)]
+  return [...new Set(textItems(given(clauses, keyword).map(({ value }) => value)))]
 }
 
 /** Makes texts without pattern and format: by the name of the property, or a few words. */
-function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
+function plainText(clauses: Clauses, [min, max]: Lengths, hints: readonly TextHint[]): Maker {
   const at = clauses[0]?.at ?? ''
-  const { name, description } = nameOf(clauses)
-  const own = formatHint(textsOf(clauses, 'format'))
-  const hints = own === undefined ? hintedTexts(name, description) : [own]
   const make = (draw: Draw): Json => {
-    const text =
-      max < 4
-        ? (short(draw) ?? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max)))
-        : lengthened(draw, suggested(draw), min, max)
+    const text = max < 4 ? short(draw) : lengthened(draw, hinted(draw, first), min, max)
     draw.count(at, bytesOf(text))
     return text
   }
-  const short = (draw: Draw): string | undefined =>
-    hints.map((hint) => hinted(draw, hint)).find((text) => text.length >= min && text.length <= max)
-  const suggested = (draw: Draw): string => {
-    const [hint] = hints
-    if (hint === undefined) return `${fake(draw, 'word')} ${fake(draw, 'word')}`
-    return hinted(draw, hint)
-  }
+  const short = (draw: Draw): string =>
+    hints.map((hint) => hinted(draw, hint)).find(({ length }) => length >= min && length <= max) ??
+    letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max))
+  const [first = (draw: Draw) => `${fake(draw, 'word')} ${fake(draw, 'word')}`] = hints
   // Short texts are counted by letters of other scripts, since ASCII has too few.
   const nth = (n: number): string | undefined => {
     const text =

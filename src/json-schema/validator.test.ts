@@ -5,9 +5,9 @@ import { judge } from '../../test/support/judge.ts'
 import { object } from '../../test/support/output-schemas.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { Chance } from '../core/random.ts'
-import { SchemaValidator } from './validator.ts'
+import { validatorOf } from './validator.ts'
 
-const accepts = (schema: JsonObject, value: Json) => new SchemaValidator(schema).accepts(value)
+const accepts = (schema: JsonObject, value: Json) => validatorOf(schema).accepts(value)
 
 test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
   [
@@ -100,7 +100,7 @@ test.each([
 )
 
 test('every amount with two decimals is a multiple of 0.01', () => {
-  const validator = new SchemaValidator(object({ v: { multipleOf: 0.01 } }))
+  const validator = validatorOf(object({ v: { multipleOf: 0.01 } }))
   const refused = []
   for (let cents = 0; cents <= 99_999; cents++)
     if (!validator.accepts({ v: cents / 100 })) refused.push(cents / 100)
@@ -130,7 +130,7 @@ test('a value that is accepted is accepted by another validator, too', () => {
       { ...made.schema, type: 'object' },
       object({ v: wildSchema(new Chance(2, 'validator', n)) }, { required: ['v'] }),
     ]) {
-      const [validator, isValid] = [new SchemaValidator(schema), judge(schema)]
+      const [validator, isValid] = [validatorOf(schema), judge(schema)]
       for (const value of valuesAround(known.slice(-3))) {
         if (!validator.accepts(value)) continue
         accepted += 1

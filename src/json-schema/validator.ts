@@ -1,7 +1,7 @@
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020.js'
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../core/json.ts'
 import { type Compiled, newAjv } from './ajv.ts'
-import { allSchemas, isChecked, isSchema, ONE_SCHEMA, own } from './schema.ts'
+import { allSchemas, isChecked, isSchema, ONE_SCHEMA } from './schema.ts'
 
 /** Keywords that restrict a value and hold no schema. */
 const ASSERTIONS = (
@@ -16,49 +16,44 @@ const REFERENCES = ['$anchor', '$dynamicAnchor', '$dynamicRef']
 const MAX_COMPILED = 2_000
 const CHARACTERS_PER_SCHEMA = 1_000
 
-/** The validator of one schema. Schemas that are part of it are compiled when a value of theirs is first checked. */
-export class SchemaValidator {
-  private readonly root: JsonObject
-  private readonly compiled = new Map<JsonObject, Compiled>()
-  private ajv: Ajv2020 | undefined
+export type SchemaValidator = ReturnType<typeof validatorOf>
 
-  /** Throws an error for a schema that is too large to be compiled. */
-  constructor(root: JsonObject) {
-    this.root = root
-    if (compiledSize(root) > MAX_COMPILED)
-      throw new Error(
-        'it is too large. It may have about 1,600 schemas inside, fewer if they have conditions or are nested deep',
-      )
-  }
-
-  /** Whether a value satisfies the schema, or one that is part of it. */
-  accepts(value: Json, schema: JsonObject = this.root): boolean {
-    return this.validate(schema)(value)
-  }
-
-  /** The errors of a value; pointers of schemas start at the root of the whole schema. */
-  errors(value: Json): readonly ErrorObject[] {
-    const validate = this.validate(this.root)
-    return validate(value) ? [] : (validate.errors ?? [])
-  }
-
-  private validate(schema: JsonObject): Compiled {
-    const known = this.compiled.get(schema)
-    if (known !== undefined) return known
-    this.ajv ??= newAjv()
-    const { ajv } = this
+/**
+ * The validator of one schema. Schemas that are part of it are compiled when a value of theirs is first checked. Throws an error for
+ * a schema that is too large to be compiled.
+ */
+export function validatorOf(root: JsonObject) {
+  if (compiledSize(root) > MAX_COMPILED)
+    throw new Error(
+      'it is too large. It may have about 1,600 schemas inside, fewer if they have conditions or are nested deep',
+    )
+  const compiled = new Map<JsonObject, Compiled>()
+  let ajv: Ajv2020 | undefined
+  const compile = (schema: JsonObject): Compiled => {
+    ajv ??= newAjv()
+    const own = ajv
     const seesEvaluated = allSchemas(schema).some(({ schema: each }) => hasUnevaluated(each))
     // Without the changes ajv accepts and refuses too much. A value must satisfy both, since validators of users may be ajv.
     const validators = (seesEvaluated ? [false, true] : [false]).map((isLimited) =>
-      ajv.compile<Json>(copyOf(schema, schema === this.root, isLimited)),
+      own.compile<Json>(copyOf(schema, schema === root, isLimited)),
     )
     const validate: Compiled = (value) => {
       const refused = validators.find((each) => !each(value))
       validate.errors = refused?.errors ?? null
       return refused === undefined
     }
-    this.compiled.set(schema, validate)
+    compiled.set(schema, validate)
     return validate
+  }
+  const validatorFor = (schema: JsonObject) => compiled.get(schema) ?? compile(schema)
+  return {
+    /** Whether a value satisfies the schema, or one that is part of it. */
+    accepts: (value: Json, schema = root): boolean => validatorFor(schema)(value),
+    /** The errors of a value; pointers of schemas start at the root of the whole schema. */
+    errors(value: Json): readonly ErrorObject[] {
+      const validate = validatorFor(root)
+      return validate(value) ? [] : (validate.errors ?? [])
+    },
   }
 }
 
@@ -100,8 +95,7 @@ function copyOf(schema: JsonObject, isRoot: boolean, isLimited: boolean): AnySch
     if (schema[keyword] !== undefined) copy[keyword] = schema[keyword]
   for (const keyword of [...ONE_SCHEMA, 'not'])
     if (isSchema(schema[keyword])) copy[keyword] = inner(schema[keyword])
-  const { prefixItems } = schema
-  if (Array.isArray(prefixItems)) copy.prefixItems = prefixItems.map(inner)
+  if (Array.isArray(schema.prefixItems)) copy.prefixItems = schema.prefixItems.map(inner)
   for (const keyword of isRoot ? ['properties', 'definitions'] : ['properties']) {
     const map = schema[keyword]
     if (!isObject(map)) continue
@@ -109,7 +103,7 @@ function copyOf(schema: JsonObject, isRoot: boolean, isLimited: boolean): AnySch
     copy[keyword] = Object.fromEntries(names.map((name) => [name, inner(map[name] ?? true)]))
   }
   // Ajv skips properties named `__proto__`, but not a pattern that matches only that name.
-  const proto = own(schema.properties, '__proto__')
+  const proto = valueAt(schema.properties, ['__proto__'])
   if (proto !== undefined) copy.patternProperties = { '^__proto__$': inner(proto) }
   addDependents(schema, copy, inner)
   if (isLimited) limitEvaluated(copy)

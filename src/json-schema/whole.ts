@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../core/json.ts'
+import { load } from '../core/load.ts'
 import { withMatchTime } from '../core/regex.ts'
 import { newAjv, usedPattern } from './ajv.ts'
 import { VERSION } from './schema.ts'
@@ -57,9 +57,7 @@ let metaAjv: Ajv2020 | undefined
 
 function metaErrors(schema: JsonObject): Ajv2020['errors'] {
   if (metaAjv === undefined) {
-    const { Ajv2020: Ajv } = createRequire(import.meta.url)(
-      'ajv/dist/2020.js',
-    ) as typeof import('ajv/dist/2020.js')
+    const { Ajv2020: Ajv } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
     metaAjv = new Ajv({ strict: false, logger: false }).removeKeyword('format')
     // The meta-schema has this format at exactly the places of patterns.
     const validate = (format: string, text: string) => format !== 'regex' || usedPattern(text) !== undefined

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { decodedText, MAX_FILE } from '../../adapters/text.ts'
+import { parsedJson } from '../../core/json.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
 import { type HarEntry, readEntry } from '../drift/har.ts'
@@ -38,7 +39,8 @@ export function* harEntries(
       } else if (CLOSING?.includes(byte)) {
         depth -= 1
         if (depth !== DEPTH - 1) continue
-        const raw = parsed(Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString())
+        const text = Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString()
+        const raw = parsedJson(text) as object | undefined
         entry = []
         if (raw === undefined) leaveOut('no JSON')
         else if ('request' in raw) yield readEntry(raw)
@@ -48,14 +50,6 @@ export function* harEntries(
     if (depth >= DEPTH) entry.push(Buffer.from(chunk.subarray(start)))
   }
   if (depth > 0) leaveOut('the file ends too early')
-}
-
-function parsed(text: string): object | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function* chunksOf(file: string): Iterable<Buffer> {
