@@ -193,12 +193,12 @@ const LINES: Readonly<Record<string, number>> = {
   'json-schema': 3_000,
   server: 697,
   'server/control': 5_051,
-  'server/http': 4_240,
+  'server/http': 4_253,
   service: 9_319,
   src: 694,
   terminal: 2_042,
   testing: 1_108,
-  tools: 5_205,
+  tools: 5_234,
   'tools/certify': 1_297,
 }
 

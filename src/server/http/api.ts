@@ -30,7 +30,7 @@ import { announcesBody, discardBody, hasUnreadBody } from './body.ts'
 import { evidenceOf } from './connections.ts'
 import { corsCheckOf } from './cors.ts'
 import { FAULT_HEADER } from './faults/header.ts'
-import { acceptUnderFaults, type RequestFaults, requestFaults } from './faults/request.ts'
+import { acceptUnderFaults, RequestFaults } from './faults/request.ts'
 import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
@@ -225,7 +225,7 @@ export class Api {
     if (isClean) return undefined
     runWaiting(sandbox)
     sandbox.recording.begin()
-    return requestFaults(req, res, evidence, sandbox, this.#options)
+    return new RequestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**

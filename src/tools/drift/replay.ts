@@ -50,55 +50,62 @@ export async function repeatRecording(
   })
   if (sandbox === undefined) return recording.recorded.map(() => 'its records do not fit the document')
   try {
-    const repeat = repetition(recording, sandbox, send)
+    const repetition = new Repetition(recording, sandbox, send)
     const answers: EmulatedAnswer[] = []
-    for (const each of recording.recorded) answers.push(await repeat(each))
+    for (const each of recording.recorded) answers.push(await repetition.repeat(each))
     return answers
   } finally {
     await sandboxes.delete(name)
   }
 }
 
-/** Repeats the requests of a recording in a sandbox. */
-function repetition(recording: HarRecording, sandbox: Sandbox, send: SendRequest) {
-  const credentials = credentialsOf(recording)
-  const idMap = new Ids()
+class Repetition {
+  readonly #sandbox: Sandbox
+  readonly #send: SendRequest
+  readonly #credentials: readonly string[]
+  readonly #ids = new Ids()
   /** The recorded states of each record, in order. */
-  const states = new Map<string, string[]>()
-  for (const { exchange } of recording.recorded) {
-    const { id, status } = isObject(exchange.received) ? exchange.received : {}
-    if (typeof id !== 'string' || typeof status !== 'string') continue
-    states.set(id, [...(states.get(id) ?? []), status])
-  }
-  for (const name of sandbox.service.collections.keys())
-    for (const id of sandbox.store.rows(name).keys()) idMap.known.add(id)
-  for (const { table } of sandbox.service.lifecycles)
-    for (const id of sandbox.store.rows(table).keys()) act(id, [])
+  readonly #states = new Map<string, string[]>()
 
-  async function repeat(each: HarRequest): Promise<EmulatedAnswer> {
+  constructor(recording: HarRecording, sandbox: Sandbox, send: SendRequest) {
+    this.#sandbox = sandbox
+    this.#send = send
+    this.#credentials = credentialsOf(recording)
+    for (const { exchange } of recording.recorded) {
+      const { id, status } = isObject(exchange.received) ? exchange.received : {}
+      if (typeof id !== 'string' || typeof status !== 'string') continue
+      this.#states.set(id, [...(this.#states.get(id) ?? []), status])
+    }
+    for (const name of sandbox.service.collections.keys())
+      for (const id of sandbox.store.rows(name).keys()) this.#ids.known.add(id)
+    for (const { table } of sandbox.service.lifecycles)
+      for (const id of sandbox.store.rows(table).keys()) this.#act(id, [])
+  }
+
+  async repeat(each: HarRequest): Promise<EmulatedAnswer> {
     const { har, exchange, path, params } = each
     const { declared, status, sent } = exchange
-    const { clock } = sandbox
+    const { clock } = this.#sandbox
     if (status === 429) return 'refused by a rate limit, which the emulator does not repeat'
-    const needsBody = inputOf(declared, sandbox.settings).body !== undefined
+    const needsBody = inputOf(declared, this.#sandbox.settings).body !== undefined
     if (needsBody && sent === undefined && status < 300 && (har.request.postData.size ?? 1) !== 0)
       return 'request without its body'
-    if (exchange.start > clock.now) advanceTo(sandbox, exchange.start)
-    follow(each)
+    if (exchange.start > clock.now) advanceTo(this.#sandbox, exchange.start)
+    this.#follow(each)
     const headers = byName(har.request.headers)
     const usual = sent === undefined ? {} : { 'content-type': 'application/json' }
     const kept = SENT.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))
-    const token = tokenOf(credentials, credentialOf(har))
-    const response = await send(`http://localhost/v1${idMap.target(path, har.request.url)}`, {
+    const token = tokenOf(this.#credentials, credentialOf(har))
+    const response = await this.#send(`http://localhost/v1${this.#ids.target(path, har.request.url)}`, {
       method: har.request.method,
       headers: {
         ...usual,
         ...Object.fromEntries(kept),
-        'x-emulator-sandbox': sandbox.name,
+        'x-emulator-sandbox': this.#sandbox.name,
         ...(status !== 401 && { authorization: `Bearer ${token}` }),
       },
       ...(har.request.postData.text && {
-        body: sent === undefined ? har.request.postData.text : JSON.stringify(idMap.inside(sent)),
+        body: sent === undefined ? har.request.postData.text : JSON.stringify(this.#ids.inside(sent)),
       }),
     })
     const text = await response.text()
@@ -107,51 +114,49 @@ function repetition(recording: HarRecording, sandbox: Sandbox, send: SendRequest
       headers: [...response.headers].map(([name, value]) => ({ name, value })),
       content: { text, size: Buffer.byteLength(text) },
     })
-    for (const id of idMap.bind(exchange.received, answer.received)) act(id, [])
-    const isKnown = (id: string) => idMap.known.has(idMap.of(id))
+    for (const id of this.#ids.bind(exchange.received, answer.received)) this.#act(id, [])
+    const isKnown = (id: string) => this.#ids.known.has(this.#ids.of(id))
     const ids = Object.values(params)
     if (status < 300 && response.status === 404 && !(ids.length > 0 && ids.every(isKnown)))
       return 'about a record whose first state the recording does not show'
     if (status < 300 && [401, 403].includes(response.status))
       return 'needs a permission that the recording does not show'
-    const expected = exchange.received && idMap.inside(exchange.received)
-    return { exchange: answer, expected, assumed: sandbox.log.entries().at(-1)?.assumed ?? [] }
+    const expected = exchange.received && this.#ids.inside(exchange.received)
+    return { exchange: answer, expected, assumed: this.#sandbox.log.entries().at(-1)?.assumed ?? [] }
   }
 
   /** Moves the record of a request to the state that the recorded response shows. */
-  function follow({ exchange, params }: HarRequest): void {
+  #follow({ exchange, params }: HarRequest): void {
     const { declared, status, received } = exchange
-    const { resources } = sandbox.service
+    const { resources } = this.#sandbox.service
     const owner = resources.find(({ operations }) => operations.includes(declared))
     const [recorded = ''] = Object.values(params)
-    const id = idMap.of(recorded)
+    const id = this.#ids.of(recorded)
     for (const { table, arrows } of owner?.lifecycles ?? []) {
-      const state = valueAt(sandbox.store.get(table, id), ['status'])
+      const state = valueAt(this.#sandbox.store.get(table, id), ['status'])
       if (typeof state !== 'string') continue
       const isAct = arrows.some(({ on }) => declared.name.endsWith(`.${on}`))
       const hasEnded = isAct ? status === 409 : declared.results !== undefined && [200, 410].includes(status)
-      const wanted = hasEnded ? endOf(recorded, arrows) : isAct ? state : valueAt(received, ['status'])
-      act(id, pathTo(arrows, state, String(wanted)))
-      if (declared.results !== undefined && status === 410) act(id, ['cleanup'])
+      const wanted = hasEnded ? this.#endOf(recorded, arrows) : isAct ? state : valueAt(received, ['status'])
+      this.#act(id, pathTo(arrows, state, String(wanted)))
+      if (declared.results !== undefined && status === 410) this.#act(id, ['cleanup'])
     }
   }
 
-  function endOf(recorded: string, arrows: readonly Arrow[]): string {
+  #endOf(recorded: string, arrows: readonly Arrow[]): string {
     const isEnd = (state: string) => !arrows.some(({ from, to }) => from === state && to !== state)
     const usual = arrows.filter(
       ({ from, to }, n) => to !== from && arrows.findIndex((each) => each.from === from) === n,
     )
-    return states.get(recorded)?.find(isEnd) ?? usual.find(({ to }) => isEnd(to))?.to ?? ''
+    return this.#states.get(recorded)?.find(isEnd) ?? usual.find(({ to }) => isEnd(to))?.to ?? ''
   }
 
-  function act(id: string, actions: readonly string[]): void {
-    for (const lifecycle of sandbox.service.lifecycles)
-      if (lifecycle.act !== undefined)
+  #act(id: string, actions: readonly string[]): void {
+    for (const { act } of this.#sandbox.service.lifecycles)
+      if (act !== undefined)
         for (const action of [...actions, 'hold'])
-          change(sandbox, (scope) => lifecycle.act?.(scope, id, action), 'drift')
+          change(this.#sandbox, (scope) => act(scope, id, action), 'drift')
   }
-
-  return repeat
 }
 
 /** The actions that lead from a state to another one; none where no way leads there. */

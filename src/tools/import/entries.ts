@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { decodedText, MAX_FILE } from '../../adapters/text.ts'
-import { parsedJson } from '../../core/json.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { codeOf } from '../../terminal/print.ts'
 import { type HarEntry, readEntry } from '../drift/har.ts'
@@ -39,8 +38,7 @@ export function* harEntries(
       } else if (CLOSING?.includes(byte)) {
         depth -= 1
         if (depth !== DEPTH - 1) continue
-        const text = Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString()
-        const raw = parsedJson(text) as object | undefined
+        const raw = parsed(Buffer.concat([...entry, chunk.subarray(start, at + 1)]).toString())
         entry = []
         if (raw === undefined) leaveOut('no JSON')
         else if ('request' in raw) yield readEntry(raw)
@@ -50,6 +48,14 @@ export function* harEntries(
     if (depth >= DEPTH) entry.push(Buffer.from(chunk.subarray(start)))
   }
   if (depth > 0) leaveOut('the file ends too early')
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function* chunksOf(file: string): Iterable<Buffer> {

@@ -28,22 +28,27 @@ type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | und
 
 type FaultedCall = Call & { readonly hooks: FaultedRequest }
 
-export type RequestFaults = ReturnType<typeof requestFaults>
-
 /** The faults of one request, from its head to the last byte of its response. */
-export function requestFaults(
-  req: IncomingMessage,
-  res: ServerResponse,
-  evidence: Evidence,
-  sandbox: Sandbox,
-  waits: Waits,
-) {
-  const { replacements } = sandbox.listeners
-  return { arm, receive, send }
+export class RequestFaults {
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  readonly #evidence: Evidence
+  readonly #sandbox: Sandbox
+  readonly #waits: Waits
+  readonly #replacements: number
+
+  constructor(req: IncomingMessage, res: ServerResponse, evidence: Evidence, sandbox: Sandbox, waits: Waits) {
+    this.#req = req
+    this.#res = res
+    this.#evidence = evidence
+    this.#sandbox = sandbox
+    this.#waits = waits
+    this.#replacements = sandbox.listeners.replacements
+  }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
-  function arm(): Call['armed'] {
-    return faultsOfHeader(sandbox, req.headers)
+  arm(): Call['armed'] {
+    return faultsOfHeader(this.#sandbox, this.#req.headers)
   }
 
   /**
@@ -51,16 +56,16 @@ export function requestFaults(
    * fault has cut it off, or the client has left.
    * @param head the call without its body
    */
-  async function receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
-    const early = decideOn(head, 'head')
-    const body = isFaulted(early) ? await readUnder(early, readBody) : await readBody(() => true)
+  async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
+    const early = this.#decideOn(head, 'head')
+    const body = isFaulted(early) ? await this.#readUnder(early, readBody) : await readBody(() => true)
     if (body === undefined) return undefined
-    const call = decideOn({ ...early, body }, 'call')
-    return isFaulted(call) ? reachesHandler(call) : call
+    const call = this.#decideOn({ ...early, body }, 'call')
+    return isFaulted(call) ? this.#reachesHandler(call) : call
   }
 
   /** Sends the response under its faults; calls `write` when it has none. @param extra headers of the connection */
-  function send(
+  send(
     response: ApiResponse,
     extra: readonly HeaderPair[],
     withBody: boolean,
@@ -69,113 +74,121 @@ export function requestFaults(
     const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     if (wire === undefined) return write()
     const report = (sent: Sent): void => {
-      noteEnded(sent.end)
+      this.#noteEnded(sent.end)
       wire.report(sent)
     }
     const reported = { ...wire, report }
-    return sendFaulted(req, res, response, reported, extra, withBody, waits)
+    return sendFaulted(this.#req, this.#res, response, reported, extra, withBody, this.#waits)
   }
 
-  function decideOn(call: Call, phase: 'head' | 'call'): Call {
+  #decideOn(call: Call, phase: 'head' | 'call'): Call {
     const earlier = isFaulted(call) ? call.hooks.report : undefined
-    const decision = decide(sandbox, call, phase, earlier)
+    const decision = decide(this.#sandbox, call, phase, earlier)
     if (decision === undefined) return call
-    return { ...call, hooks: new FaultedRequest(sandbox, decision) }
+    return { ...call, hooks: new FaultedRequest(this.#sandbox, decision) }
   }
 
-  async function readUnder(call: FaultedCall, readBody: ReadBody): Promise<CallBody | undefined> {
+  async #readUnder(call: FaultedCall, readBody: ReadBody): Promise<CallBody | undefined> {
     const { actions, fired } = call.hooks.report
     const stops = stopsOf(actions)
     const stop = stops.find(({ at }) => isBeforeBody(at))
-    if (stop !== undefined) return stopHere(stop, call)
+    if (stop !== undefined) return this.#stopHere(stop, call)
     let stopped: Promise<undefined> | undefined
-    const unasked = withhold(call)
+    const unasked = this.#withhold(call)
     // A fault at `request_bytes` has no effect on a shorter body.
     const body = await readBody((bytes) => {
       unasked?.end()
       const reached = stops.find(({ at }) => isReached(at, bytes))
       if (reached === undefined || stopped !== undefined) return stopped === undefined
-      req.pause()
-      stopped = stopHere(reached, call)
+      this.#req.pause()
+      stopped = this.#stopHere(reached, call)
       return false
     })
     unasked?.end()
     if (stopped !== undefined) return stopped
     if (body === undefined && fired.length > 0)
-      log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
+      this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
     return body
   }
 
   // A client that never gets its `100 Continue` may wait forever, so this wait has a limit.
-  function withhold(call: FaultedCall): ExchangeTimeout | undefined {
+  #withhold(call: FaultedCall): ExchangeTimeout | undefined {
     const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
-    if (isAsked || !awaitsContinue(req)) return undefined
-    withholdContinue(req)
-    const timeout = timeoutOf(call)
-    void timeout.hold().then((goesOn) => goesOn && endConnection(req.socket, 'fin', waits.closing))
+    if (isAsked || !awaitsContinue(this.#req)) return undefined
+    withholdContinue(this.#req)
+    const timeout = this.#timeoutOf(call)
+    void timeout
+      .hold()
+      .then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#waits.closing))
     return timeout
   }
 
-  async function reachesHandler(call: FaultedCall): Promise<Call | undefined> {
+  async #reachesHandler(call: FaultedCall): Promise<Call | undefined> {
     const { actions } = call.hooks.report
     const { before_handler_ms } = paceOf(actions)
     if (before_handler_ms !== undefined) {
-      const timeout = timeoutOf(call)
+      const timeout = this.#timeoutOf(call)
       const goesOn = await timeout.sleep(before_handler_ms)
       timeout.end()
-      if (!goesOn) return log(call, 'before-handler', lost(timeout))
+      if (!goesOn) {
+        this.#log(call, 'before-handler', lost(timeout))
+        return undefined
+      }
     }
     const { call: next, way } = call.hooks.passage(call) ?? { call }
     if (way !== undefined) {
-      const timeout = timeoutOf(call, undefined, [way.aborted])
+      const timeout = this.#timeoutOf(call, undefined, [way.aborted])
       const goesOn = await timeout.until(way.passed)
       timeout.end()
       way.leave(timeout.over === 'released')
-      if (!goesOn) return log(next, 'before-handler', lost(timeout))
+      if (!goesOn) {
+        this.#log(next, 'before-handler', lost(timeout))
+        return undefined
+      }
     }
     const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
     if (stop === undefined) return next
-    return stopHere(stop, next)
+    return this.#stopHere(stop, next)
   }
 
-  async function stopHere({ at, how }: Stop, call: FaultedCall): Promise<undefined> {
+  async #stopHere({ at, how }: Stop, call: FaultedCall): Promise<undefined> {
     // A disconnect is not noticed while the body is unread: such a pause ends after MAX_HOLD_MS.
-    const isDeaf = how === 'pause' && !req.complete
-    const timeout = timeoutOf(call, isDeaf ? MAX_HOLD_MS : undefined)
-    const report = (end: Sent['end']): void => log(call, stageName(at), end)
-    const { closing } = waits
-    const context = { socket: req.socket, timeout, closing, wrote: false, report }
+    const isDeaf = how === 'pause' && !this.#req.complete
+    const timeout = this.#timeoutOf(call, isDeaf ? MAX_HOLD_MS : undefined)
+    const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
+    const { closing } = this.#waits
+    const context = { socket: this.#req.socket, timeout, closing, wrote: false, report }
     if (timeout.over === undefined) await stopExchange(isDeaf ? 'stall' : how, context)
     else report(lost(timeout))
     timeout.end()
   }
 
-  function timeoutOf(
+  #timeoutOf(
     { hooks: { report } }: FaultedCall,
     limit = paceOf(report.actions).max_ms,
     more: readonly AbortSignal[] = [],
   ): ExchangeTimeout {
-    const releases = sandbox.faults.releasesOf(report)
-    const { closing, later } = waits
-    return new ExchangeTimeout(req.socket, [...releases, ...more, closing], limit, later)
+    const releases = this.#sandbox.faults.releasesOf(report)
+    const { closing, later } = this.#waits
+    return new ExchangeTimeout(this.#req.socket, [...releases, ...more, closing], limit, later)
   }
 
-  function noteEnded(end: Sent['end']): void {
-    noteEnd(evidence, end)
-    const { faults } = sandbox
+  #noteEnded(end: Sent['end']): void {
+    noteEnd(this.#evidence, end)
+    const { faults } = this.#sandbox
     if (end !== 'held') return
     faults.held += 1
-    req.socket.once('close', () => {
+    this.#req.socket.once('close', () => {
       faults.held -= 1
     })
   }
 
-  function log(call: FaultedCall, stage: string, end: Sent['end']): undefined {
-    noteEnded(end)
+  #log(call: FaultedCall, stage: string, end: Sent['end']): void {
+    this.#noteEnded(end)
     // The log is that of another state, to which the request never belonged.
-    if (sandbox.listeners.replacements !== replacements) return
+    if (this.#sandbox.listeners.replacements !== this.#replacements) return
     call.hooks.report.sent = { stage, bytes: 0, end }
-    cutOff(sandbox, call, stage === 'before-handler')
+    cutOff(this.#sandbox, call, stage === 'before-handler')
   }
 }
 
