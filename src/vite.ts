@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { styleText } from 'node:util'
 import type { Plugin, PreviewServer, ResolvedConfig, UserConfig, ViteDevServer } from 'vite'
 import { type Emulator, EmulatorError, type EmulatorOptions, startEmulator } from './index.ts'
-import type { MountedHandler } from './server/http/mount.ts'
+import type { MountedHandler } from './server/handlers.ts'
 import { isLoopback } from './server/origins.ts'
 
 /** The options of `startEmulator`. By default `port` is 0, a free one, and notices go to Vite's logger. */

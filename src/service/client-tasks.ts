@@ -1,8 +1,17 @@
 import type { ClientTasks, TaskCall, TaskSubject } from '../core/client-tasks.ts'
 import type { JsonObject } from '../core/json.ts'
 
-/** Texts with characters of two, three and four bytes, so that pieces of a stream can end inside them. */
-const TEXTS = ['Brückenlager süd', '橋の鉄骨', 'Kran 🏗️ und Beton', 'façade – 2. OG', 'plain']
+/**
+ * Texts with characters of two, three and four bytes, so that pieces of a stream can end inside them. Encoded, because the
+ * scripts that a start loads are ASCII.
+ */
+const TEXTS = [
+  'Br%C3%BCckenlager s%C3%BCd',
+  '%E6%A9%8B%E3%81%AE%E9%89%84%E9%AA%A8',
+  'Kran %F0%9F%8F%97%EF%B8%8F und Beton',
+  'fa%C3%A7ade %E2%80%93 2. OG',
+  'plain',
+].map(decodeURIComponent)
 const idOf = (n: number) => `item-${n + 1}`
 
 const BATCH = {

@@ -1,13 +1,7 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { Express } from 'express'
 import { load } from '../../core/load.ts'
-
-/** A handler of requests for node:http, Express and Connect. Its type needs no types of Express. */
-export type MountedHandler = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  next?: (error?: unknown) => void,
-) => void
+import type { MountedHandler } from '../handlers.ts'
 
 // Express takes a while to load, and `emulator.app` is not a promise: it is loaded when the property is first read.
 const loadExpress = () => load('express') as typeof import('express')
