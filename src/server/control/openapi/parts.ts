@@ -92,7 +92,9 @@ export const errorSchemas = once(() => {
   named.add(standardError, { id: 'StandardError' })
   named.add(problemDetails, { id: 'Problem' })
   const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => `#/components/schemas/${id}` })
-  const own = ({ $schema: _, $id: __, ...schema }: object & Partial<Record<'$schema' | '$id', string>>) =>
-    schema
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, own(schema) as JsonObject]))
+  for (const schema of Object.values(schemas)) {
+    delete schema.$schema
+    delete schema.$id
+  }
+  return schemas as Readonly<Record<string, JsonObject>>
 })
