@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import { AssumptionCatalog, type Assumptions, type Settings, unique } from './assumptions.ts'
-import type { ClientTasks } from './client-tasks.ts'
 import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, Primitives } from './faults/primitive.ts'
@@ -57,7 +56,6 @@ export interface ServiceFacts {
   readonly primitives: readonly AnyPrimitive[]
   readonly presets: readonly Preset[]
   readonly rules: FaultRules
-  readonly clientTasks: ClientTasks
 }
 
 /** One service: the declarations of all its resources. Built once and shared by all sandboxes. */
@@ -94,7 +92,6 @@ export function service(resources: readonly Resource[], facts: ServiceFacts) {
     primitives: unique<AnyPrimitive>(facts.primitives, name),
     magic: all(({ magic }) => magic),
     rules: facts.rules,
-    clientTasks: facts.clientTasks,
     /** Rules with a name, in the order in which they are listed. */
     presets: unique(facts.presets, name),
     recordEvents: named(({ recordEvents }) => recordEvents),

@@ -3,7 +3,6 @@ import { statePrimitives } from '../core/faults/state-primitives.ts'
 import { type Service, type ServiceFacts, service } from '../core/service.ts'
 import { primitivesWithoutPort, wirePrimitives } from '../server/http/faults/primitives.ts'
 import { generalAssumptions } from '../service/assumptions.ts'
-import { clientTasks } from '../service/client-tasks.ts'
 import { resources } from '../service/index.ts'
 import { presets } from '../service/presets/index.ts'
 import type { InternalOptions } from './options.ts'
@@ -14,7 +13,6 @@ export const serviceFacts: ServiceFacts = {
   primitives: [...wirePrimitives, ...statePrimitives],
   presets,
   rules: ruleFunctions,
-  clientTasks,
 }
 
 /** The emulated service: its resources, and what fault rules can do to it. */

@@ -7,6 +7,7 @@ import { formatDuration } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
 import { connect, type SandboxClient } from '../index.ts'
+import { PACE } from '../service/client-tasks.ts'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
 import { Child } from '../terminal/exec-child.ts'
 import { type Environment, flagOf, type Options } from '../terminal/options.ts'
@@ -44,7 +45,7 @@ export async function onStage<T>(
   settings: object,
   work: (stage: CaseStage) => Promise<T>,
 ): Promise<T> {
-  const options = { seed, rate: 1, settings: { ...emulator.sandbox.service.clientTasks.pace, ...settings } }
+  const options = { seed, rate: 1, settings: { ...PACE, ...settings } }
   const client = await connect(emulator.url).sandbox(name.replaceAll(/[^a-z0-9]+/g, '-'), options)
   try {
     const { sandbox } = emulator.sandboxes.show(client.name)

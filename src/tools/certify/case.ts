@@ -8,6 +8,7 @@ import type { LogEntry } from '../../core/log/request-log.ts'
 import { formatDuration } from '../../core/time/instant.ts'
 import { later } from '../../core/time/realtime.ts'
 import { deliveries } from '../../core/webhooks/records.ts'
+import { OUTCOMES } from '../../service/client-tasks.ts'
 import { OK } from '../../terminal/command.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
 import { type Concluded, conclusions, prepared } from './commands.ts'
@@ -26,8 +27,7 @@ export type CaseOutcome = Awaited<ReturnType<typeof runCase>>
 /** Runs the client once, while its requests meet the failures of a case, and judges it. */
 export function runCase(setup: Setup, each: Case) {
   const { adapter } = setup.options
-  const known = adapter && setup.emulator.sandbox.service.clientTasks.settings
-  const settings = { ...known, ...(each.tomorrow && { tomorrow: { only: [each.tomorrow] } }) }
+  const settings = { ...(adapter && OUTCOMES), ...(each.tomorrow && { tomorrow: { only: [each.tomorrow] } }) }
   return onStage(setup, each, settings, async (stage) => {
     const subject = adapter ? await prepared(stage, each.commands) : undefined
     // The requests that prepare the case are not those of the client.

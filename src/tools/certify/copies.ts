@@ -1,6 +1,7 @@
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { conductOf } from '../../core/conduct/report.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
+import { TASKS } from '../../service/client-tasks.ts'
 import { FAILED, NOT_REACHED, OK } from '../../terminal/command.ts'
 import { linesOf, show } from '../../terminal/print.ts'
 import { type CaseStage, onStage, type Setup, startClient } from '../client-process.ts'
@@ -21,13 +22,13 @@ export async function runCopies(setup: Setup): Promise<number> {
   const overrides = operations.map((operation) => ({ operation, limit, window_s: 1 }))
   return onStage(setup, { name: 'copies', seed: 1 }, { 'limits.overrides': overrides }, async (stage) => {
     const keys = await keysOf(stage, clients)
-    const { get } = stage.sandbox.service.clientTasks.tasks
     const subject = adapter ? await prepared(stage, ['get']) : undefined
     await stage.client.requests.clear()
     const isServed = async (key: string): Promise<boolean> => {
       const env = { ...stage.env, WORKSPACE_API_KEY: key }
       const copy = startClient(setup.command, env, setup.limit, adapter ? 'answers' : 'ignored')
-      const answer = subject && (await copy.ask({ command: 'get', ...get?.arguments(subject, undefined) }))
+      const answer =
+        subject && (await copy.ask({ command: 'get', ...TASKS.get?.arguments(subject, undefined) }))
       await copy.over()
       const { code } = await copy.end()
       return adapter ? answer?.ok !== undefined : code === OK

@@ -6,6 +6,7 @@ import { fitsGlob } from '../../core/log/glob.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { Service } from '../../core/service.ts'
 import { TOMORROW_KINDS, type TomorrowKind } from '../../core/tomorrow.ts'
+import { COMMANDS } from '../../service/client-tasks.ts'
 import { UsageError } from '../../terminal/options.ts'
 
 /** A class of operations that are certified in the same way. */
@@ -76,8 +77,7 @@ const BY_OFFSET = 'list/page-rows-shift'
 /** Every case, from the operations and presets of a service: each class with one failure, and with two in a row. */
 export function programmeOf(service: Service, settings: Settings, hasAdapter: boolean): Case[] {
   const all = [...service.operations.values()]
-  const { classes } = service.clientTasks
-  const read = { commands: classes.tomorrow ?? [] }
+  const read = { commands: COMMANDS.tomorrow ?? [] }
   const presets = [...service.presets.values()].filter(({ name }) => !LEFT_OUT.includes(name))
   const failures = CLASSES.flatMap(({ name: kind, has, ...facts }) => {
     const operations = all.filter((each) => has(each, settings))
@@ -96,7 +96,7 @@ export function programmeOf(service: Service, settings: Settings, hasAdapter: bo
       ...pairs.map((faults) => ({ faults, rule: inOrder(faults, match) })),
     ].map((each) => {
       const name = `${kind}/${each.faults.map((fault) => fault.name).join('+')}`
-      const commands = name === STREAMED ? ['upload'] : (classes[kind] ?? [])
+      const commands = name === STREAMED ? ['upload'] : (COMMANDS[kind] ?? [])
       return { name, class: kind, ...facts, ...each, commands }
     })
   })

@@ -11,6 +11,7 @@ import { type WebhookRequest, webhookRequest } from '../../core/webhooks/message
 import { scheme, signature } from '../../core/webhooks/settings.ts'
 import { openEmulator, type RunningEmulator } from '../../emulator/emulator.ts'
 import { connect } from '../../index.ts'
+import { finishedBatch, WEBHOOK } from '../../service/client-tasks.ts'
 import { CommandFailed, commandAfterDashes, type Invocation } from '../../terminal/command.ts'
 import { requireJsonFile } from '../../terminal/json-files.ts'
 import { startFailure } from '../../terminal/launch.ts'
@@ -20,7 +21,6 @@ import { writeText } from '../../terminal/text-file.ts'
 import { type ClientProcess, repeatCommand, startClient } from '../client-process.ts'
 import { CERTIFY_OPTIONS } from '../options.ts'
 import { type CaseResult, cardOf, caseLines, exitCodeOf, junitOf, totalLine } from './card.ts'
-import { callIn } from './commands.ts'
 import { selected } from './programme.ts'
 
 /** Real time for the response to one webhook, for a receiver to start, and for the whole run. */
@@ -57,7 +57,7 @@ const MISSING = {
   count: 'only the receiver knows its effects: give --count',
 }
 
-function vectorsOf(secret: string, header: string, type: string): readonly Vector[] {
+function vectorsOf(secret: string, header: string): readonly Vector[] {
   const changed = (of: (headers: WebhookRequest['headers']) => WebhookRequest['headers']) => ({
     change: (request: WebhookRequest) => ({ ...request, headers: of(request.headers) }),
   })
@@ -77,7 +77,7 @@ function vectorsOf(secret: string, header: string, type: string): readonly Vecto
       needs: 'rotation',
       sends: [{ secrets: [another(secret), secret] }],
     },
-    { name: 'unknown-type', isValid: true, sends: [{ type: type.replace(/[^.]*$/, 'unknown') }] },
+    { name: 'unknown-type', isValid: true, sends: [{ type: WEBHOOK.type.replace(/[^.]*$/, 'unknown') }] },
     { name: 'thirty-at-once', isValid: true, sends: Array.from({ length: PARALLEL }, () => ({})) },
     { name: 'same-id-twice', isValid: true, needs: 'count', sends: [{ id: TWICE }, { id: TWICE }] },
   ]
@@ -147,8 +147,7 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
         `Nothing listens at ${url}. ${cause}, and give its address as --receiver http://127.0.0.1:PORT/PATH.${said && ` The command said: ${said}`}`,
       )
     }
-    const call = callIn(connect(emulator.url).defaultSandbox)
-    const body = await emulator.sandbox.service.clientTasks.webhook.body(call)
+    const body = await finishedBatch(connect(emulator.url).defaultSandbox)
     return await judged({
       ...invocation,
       emulator,
@@ -167,7 +166,7 @@ export async function certifyReceiver(invocation: Invocation<typeof CERTIFY_OPTI
 
 async function judged(run: Run): Promise<number> {
   const { options, terminal, secret, url } = run
-  const { settings, service } = run.emulator.sandbox
+  const { settings } = run.emulator.sandbox
   const isStandard = settings.get(scheme) === 'standard'
   const general = settings.get(signature)
   const header = isStandard ? 'webhook-signature' : (general?.header ?? 'X-Emulator-Signature')
@@ -176,8 +175,7 @@ async function judged(run: Run): Promise<number> {
     rotation: isStandard,
     count: run.countUrl !== undefined,
   }
-  const { type } = service.clientTasks.webhook
-  const all = vectorsOf(secret, header, type).map((each) => ({ ...each, name: `receiver/${each.name}` }))
+  const all = vectorsOf(secret, header).map((each) => ({ ...each, name: `receiver/${each.name}` }))
   const vectors = selected(all, options.run)
   const width = vectors.reduce((most, { name }) => Math.max(most, name.length), 0)
   const began = elapsedTime()
@@ -268,15 +266,14 @@ function sent(
   run: Run,
 ): Promise<AttemptResult> {
   const { body, url, secret, emulator, given, options } = run
-  const { webhook: own } = emulator.sandbox.service.clientTasks
   const now = hostTime() + at
   const attempt = { attempt: 1, at: formatInstant(now), outcome: null, status: null, error: null }
   const request = webhookRequest(
     {
       ...{ id: id ?? usual.replace('/', '-'), webhook_id: null, url, body, caused_by: 'certify' },
       ...{
-        type: type ?? own.type,
-        ref: own.ref,
+        type: type ?? WEBHOOK.type,
+        ref: WEBHOOK.ref,
         created_at: attempt.at,
       },
       ...{ status: 'sending', attempts: [attempt], retries: 0, retry_at: null, faults: null },

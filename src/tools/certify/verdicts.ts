@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { TaskTruth } from '../../core/client-tasks.ts'
 import type { Finding } from '../../core/conduct/finding.ts'
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action } from '../../core/faults/primitive.ts'
 import { isObject, type JsonObject, same } from '../../core/json.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
 import { json } from '../../core/strict-input.ts'
+import type { TaskTruth } from '../../service/client-tasks.ts'
 
 /** A command for an adapter, as it is written: `command`, and the arguments beside it. */
 export type AdapterCommand = JsonObject & { readonly command: string }
