@@ -184,7 +184,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_875,
-  cli: 3_139,
+  cli: 3_124,
   client: 1_959,
   core: 20_311,
   dashboard: 8_578,
@@ -193,13 +193,13 @@ const LINES: Readonly<Record<string, number>> = {
   'json-schema': 3_000,
   server: 708,
   'server/control': 5_053,
-  'server/http': 4_247,
+  'server/http': 4_254,
   service: 9_356,
   src: 694,
-  terminal: 2_042,
+  terminal: 2_021,
   testing: 1_108,
-  tools: 5_235,
-  'tools/certify': 1_271,
+  tools: 5_241,
+  'tools/certify': 1_273,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

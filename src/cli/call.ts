@@ -3,7 +3,7 @@ import { workspaceService } from '../emulator/service.ts'
 import { controlRoutes } from '../server/control/routes/index.ts'
 import { command, FAILED, OK } from '../terminal/command.ts'
 import { type AnyCall, controlOf } from '../terminal/control-client.ts'
-import { type JsonSource, jsonArgument, readSource, refusedFile } from '../terminal/json-files.ts'
+import { type JsonSource, jsonArgument, locatingIssues, readSource } from '../terminal/json-files.ts'
 import { SANDBOX_OPTIONS, UsageError } from '../terminal/options.ts'
 import { columns, prettyLines, show } from '../terminal/print.ts'
 
@@ -37,9 +37,8 @@ export const callCommands = [
       const call = { query: Object.fromEntries(new URLSearchParams(search)), body: source?.value }
       // A parameter of the query is no flag of this command.
       const ask = controlOf(invocation.options, undefined, String) as AnyCall
-      const output = await ask(`${method.toUpperCase()} ${encodeURI(path)}`, call).catch((error: unknown) => {
-        throw refusedFile('The body is refused:', source?.file, error)
-      })
+      const called = ask(`${method.toUpperCase()} ${encodeURI(path)}`, call)
+      const output = await locatingIssues(called, source?.file, 'The body is refused:')
       const isFailed = output instanceof Object && 'passed' in output && output.passed === false
       show(invocation, output ?? {}, output === undefined ? ['Done.'] : prettyLines(output))
       return isFailed ? FAILED : OK

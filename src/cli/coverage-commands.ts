@@ -16,7 +16,7 @@ import { requireJsonFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
 import { CLIENT_OPTIONS, kinds } from '../terminal/options.ts'
 import { show, table } from '../terminal/print.ts'
-import { writeText } from '../terminal/text-file.ts'
+import { writeJson } from '../terminal/text-file.ts'
 
 export const coverageCommands = [
   command({
@@ -67,7 +67,7 @@ async function added(files: readonly string[], own?: CoverageReport): Promise<Co
 /** Adds the points of a run to a file. @returns the report that the file has now */
 export async function addToFile(file: string, report: CoverageReport): Promise<CoverageReport> {
   const merged = await added(existsSync(file) ? [file] : [], report)
-  writeText(file, `${JSON.stringify(merged, null, 2)}\n`)
+  writeJson(file, merged)
   return merged
 }
 

@@ -6,7 +6,7 @@ import { workspaceService } from '../emulator/service.ts'
 import { call } from '../terminal/call-command.ts'
 import { CommandFailed, command, FAILED, OK } from '../terminal/command.ts'
 import { freeText, PRINT_OPTIONS, START_OPTIONS, UsageError } from '../terminal/options.ts'
-import { codeOf, show, table } from '../terminal/print.ts'
+import { codeOf, linesOf, show } from '../terminal/print.ts'
 import { readText } from '../terminal/text-file.ts'
 
 const METHODS = stub().shape.method.options
@@ -15,10 +15,7 @@ export const endpointCommands = [
   call('endpoints', 'GET /endpoints', {
     description: 'List your own endpoints, and what is wrong with their files',
     lines: ({ data, problems, warnings }) => [
-      ...table(
-        ['NAME', 'METHOD', 'PATH', 'KIND', 'PLACE'],
-        data.map(({ name, method, path, kind, place }) => [name, method, path, kind, place]),
-      ),
+      ...linesOf({ data }, ['name', 'method', 'path', 'kind', 'place']),
       ...problems,
       ...warnings.map((warning) => `Warning: ${warning}`),
     ],

@@ -13,7 +13,7 @@ import type { Logger } from '../emulator/options.ts'
 import { type CoverageReport, coverageOf, percentOf } from '../server/control/coverage/report.ts'
 import { isFailure } from '../terminal/request-line.ts'
 import { REQUEST_OUTCOMES, type Tally } from '../terminal/tally.ts'
-import { requireWritable, writeRecording } from '../terminal/text-file.ts'
+import { requireWritable, writeJson } from '../terminal/text-file.ts'
 
 /** What is known of a run besides its counts. */
 interface Run {
@@ -111,7 +111,7 @@ export async function recordFailures(emulator: RunningEmulator, directory: strin
       // The prefix keeps names apart that are devices on Windows, such as con.
       const file = join(directory, `sandbox-${sandbox.name}.json`)
       const bundle = await emulator.record(sandbox)
-      writeRecording(file, bundle)
+      writeJson(file, bundle, 'private')
       recordings.push(file)
       if (scriptsOf(bundle).length > 0) scripted.push(file)
     }

@@ -2,9 +2,9 @@ import type { OwnCalls } from '../client/ask.ts'
 import type { FaultDraft } from '../core/faults/rule.ts'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { optional, toggle } from '../emulator/option.ts'
-import { LATENCY, type Latency, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
-import { call, isOn, removedLine, sandboxCommand } from '../terminal/call-command.ts'
-import { type JsonSource, readSource, refusedFile } from '../terminal/json-files.ts'
+import { delayOf, LATENCY, type Latency, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
+import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
+import { type JsonSource, locatingIssues, readSource } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
 import { freeTexts, kinds, type OptionValues, SHARED, UsageError } from '../terminal/options.ts'
 import { columns, shortened, show, table, textOf } from '../terminal/print.ts'
@@ -45,23 +45,26 @@ export const faultCommands = [
       // The emulator checks the rule.
       const rule = withFlags(value, options) as FaultDraft
       const query = { first: options.first?.toString(), always: isOn(options.always) }
-      const body = await ask('POST /faults', { body: rule, query }).catch((error: unknown) => {
-        throw refusedFile('The rule cannot be armed:', file, error)
-      })
+      const arming = ask('POST /faults', { body: rule, query })
+      const body = await locatingIssues(arming, file, 'The rule cannot be armed:')
       const rules = 'data' in body ? body.data : [body]
       return show(invocation, body, [
         ...ruleTable(rules),
-        ...rules.map(({ id, life, preset }) => `${id}: ${life}${preset === null ? '' : CHANGES_LIFE}`),
+        ...rules.map(({ id, life, preset }) => {
+          return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
+        }),
       ])
     },
   }),
   call('faults clear', ['DELETE /faults/{id}', 'DELETE /faults'], {
     description: 'Remove a fault rule, or all, and show which of them never fired',
     args: { '[id]': RULE['<id>'] },
-    lines: (body) =>
-      'removed' in body
-        ? [removedLine(body.removed, 'No fault rule was armed.'), ...unfiredLines(body.never_fired)]
-        : [`Removed: ${body.id}. ${usageOf(body)}`],
+    lines: (body) => {
+      if ('id' in body) return [`Removed: ${body.id}. ${usageOf(body)}`]
+      const { removed, never_fired: unfired } = body
+      if (removed.length === 0) return ['No fault rule was armed.']
+      return [`Removed: ${removed.join(', ')}.`, ...unfiredLines(unfired)]
+    },
   }),
   call('faults presets', ['GET /fault-presets/{name}', 'GET /fault-presets'], {
     description: 'List the ready-made faults, or show one in full',
@@ -90,8 +93,6 @@ export const faultCommands = [
 ]
 
 const NONE = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
-
-const CHANGES_LIFE = ' --always and --first N change that.'
 
 function usageOf({ matched, fired }: Rule): string {
   const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
@@ -144,12 +145,7 @@ const LASTS = { once: 'once', until_removed: 'until removed' } as const
 
 /** Presets as a table, with their families. The name is first, where it is never cut off. */
 function presetTable(presets: readonly Preset[]): Line[] {
-  const rows = presets.map(({ family, name, lasts, description }) => [
-    name,
-    family,
-    LASTS[lasts],
-    description,
-  ])
+  const rows = presets.map((each) => [each.name, each.family, LASTS[each.lasts], each.description])
   return table(['PRESET', 'FAMILY', 'LASTS', 'WHAT A CLIENT SEES'], rows)
 }
 
@@ -208,13 +204,6 @@ function actionText(action: object): string {
   return Object.entries(action)
     .map(([name, parameters]) => `${name} ${textOf(parameters)}`)
     .join(', ')
-}
-
-/** The delay in the actions of {@link latencyRule}. */
-function delayOf(actions: readonly object[] = []): Latency {
-  const [{ pace = {} } = {}] = actions as readonly { readonly pace?: Readonly<Record<string, number>> }[]
-  const { before_head_ms: from = 0, jitter_ms: more = 0 } = pace
-  return [from, from + more]
 }
 
 function latencySentence(latency: Latency | null): string {

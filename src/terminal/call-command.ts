@@ -1,11 +1,11 @@
 import type { CallControl, OwnCalls } from '../client/ask.ts'
 import { type Command, command, type Invocation, OK } from './command.ts'
 import { type AnyCall, controlOf } from './control-client.ts'
-import { readSource, refusedFile } from './json-files.ts'
+import { locatingIssues, readSource } from './json-files.ts'
 import type { Line } from './line.ts'
 import { type Options, type OptionValues, SANDBOX_OPTIONS } from './options.ts'
-import { linesOf, show } from './print.ts'
-import { writeText } from './text-file.ts'
+import { linesOf, prettyLines, show } from './print.ts'
+import { writeJson } from './text-file.ts'
 
 type Own = typeof SANDBOX_OPTIONS
 type Output<K extends string> = K extends keyof OwnCalls ? OwnCalls[K]['output'] : object
@@ -89,9 +89,7 @@ export function call<const K extends string, O extends Options = {}>(
       }
       // The routes of resources have no types here; a test compares the routes of all commands with those that exist.
       const called = (ask as AnyCall)(chosen, given)
-      const output = (await called.catch((error: unknown) => {
-        throw refusedFile('The document is refused:', source?.file, error)
-      })) as object | undefined
+      const output = await locatingIssues(called, source?.file, 'The document is refused:')
       const typed = output as Output<K>
       // A response without a body is printed as an empty object with --json.
       if (exports === undefined) {
@@ -99,13 +97,8 @@ export function call<const K extends string, O extends Options = {}>(
         return code?.(typed) ?? OK
       }
       const [file, what] = exports(typed, args, options)
-      const text = JSON.stringify(output, null, file === undefined && options.json ? 0 : 2)
-      if (file === undefined) {
-        invocation.terminal.out(text)
-        return OK
-      }
-      // It may hold secrets, so that other users may not read it.
-      writeText(file, `${text}\n`, 0o600)
+      if (file === undefined) return show(invocation, output ?? {}, prettyLines(output ?? {}))
+      writeJson(file, output, 'private')
       return show(invocation, { exported: what, file }, [`${what} written to ${file}.`])
     },
   })
@@ -114,9 +107,4 @@ export function call<const K extends string, O extends Options = {}>(
 /** The value of a switch in a query. */
 export function isOn(option: boolean): 'true' | undefined {
   return option ? 'true' : undefined
-}
-
-/** A line about what was removed. @param none the line when that is nothing */
-export function removedLine(removed: readonly string[], none: string): string {
-  return removed.length === 0 ? none : `Removed: ${removed.join(', ')}.`
 }

@@ -6,12 +6,6 @@ export const OK = 0
 export const FAILED = 1
 export const MISUSED = 2
 
-/** Exit code of `certify` when cases were not reached and none failed. */
-export const NOT_REACHED = 2
-
-/** Exit code of `hunt` and `drift` when too little was searched or compared to say that all is well. */
-export const INCOMPLETE = 3
-
 /** A valid command that failed. The message ends with the fix. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'

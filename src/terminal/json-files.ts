@@ -119,10 +119,12 @@ export function listed(title: string, issues: readonly LocatedIssue[]): string {
   return [title, ...issues.map(issueLine)].join('\n  ')
 }
 
-/** Adds the lines of a file to the error of a refused request whose body came from it. Other errors are returned unchanged. */
-export function refusedFile(title: string, file: JsonSource['file'], error: unknown): unknown {
-  if (file === undefined || !(error instanceof RequestRefused) || error.issues.length === 0) return error
-  return new CommandFailed(listed(title, located(file.path, file.text, error.issues)))
+/** The output of a call whose body came from a file. If the body is refused, the error names the lines of the file. */
+export function locatingIssues<T>(call: Promise<T>, file: JsonSource['file'], title: string): Promise<T> {
+  return call.catch((error: unknown) => {
+    if (file === undefined || !(error instanceof RequestRefused) || error.issues.length === 0) throw error
+    throw new CommandFailed(listed(title, located(file.path, file.text, error.issues)))
+  })
 }
 
 export function isDirectory(path: string): boolean {

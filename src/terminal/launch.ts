@@ -122,11 +122,9 @@ const MAX_NAMED = 10
 /** A line for each sandbox with fault rules that never fired: a fault that never fired proves nothing. */
 export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
   const lines = sandboxes.flatMap((sandbox) => {
+    const time = { now: sandbox.clock.now, wall: sandbox.options.host() }
     const rules = sandbox.faults.rules.flatMap((rule) => {
-      const { matched, fired } = standingOf(sandbox.store, rule, {
-        now: sandbox.clock.now,
-        wall: sandbox.options.host(),
-      })
+      const { matched, fired } = standingOf(sandbox.store, rule, time)
       return fired > 0 ? [] : [`${rule.id} (matched ${counted(matched, 'time')})`]
     })
     if (rules.length === 0) return []

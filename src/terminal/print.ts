@@ -176,16 +176,15 @@ export function linesOf(output: object | undefined, names?: readonly string[], n
   if (!Array.isArray(data)) return columns(Object.entries(output).filter(([name]) => name !== 'object'))
   if (data.length === 0) return [none]
   const records: readonly Readonly<Record<string, unknown>>[] = data
-  const shown = names ?? [...new Set(records.flatMap(plainFields))]
+  const plain = records.flatMap((record) =>
+    Object.keys(record).filter((name) => name !== 'object' && Object(record[name]) !== record[name]),
+  )
+  const shown = names ?? [...new Set(plain)]
   const head = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))
   const rows = records.map((record) =>
     shown.map((name) => (name === 'status' ? statusCell(record[name]) : record[name])),
   )
   return table(head, rows)
-}
-
-function plainFields(record: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(record).filter((name) => name !== 'object' && Object(record[name]) !== record[name])
 }
 
 function cellOf(value: unknown): string | Styled {

@@ -1,6 +1,5 @@
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs'
 import { readTextFile, UnreadableText } from '../adapters/text.ts'
-import type { RecordingBundle } from '../core/record/bundle.ts'
 import { CommandFailed } from './command.ts'
 import { flagOf } from './options.ts'
 import { codeOf } from './print.ts'
@@ -15,10 +14,10 @@ export function readText(file: string, fix: string): string {
   }
 }
 
-/** Writes a text file. Throws {@link CommandFailed}. */
-export function writeText(file: string, text: string, mode?: number): void {
+/** Writes a text file. Throws {@link CommandFailed}. @param reader `private`: other users may not read it */
+export function writeText(file: string, text: string, reader?: 'private'): void {
   try {
-    writeFileSync(file, text, { mode })
+    writeFileSync(file, text, { mode: reader && 0o600 })
   } catch (error) {
     const fix = 'Give the path of a file in an existing directory.'
     throw new CommandFailed(`${file} cannot be written (${codeOf(error)}). ${fix}`)
@@ -36,8 +35,7 @@ export function requireWritable(directory: string, option: string): void {
   }
 }
 
-/** Writes a recording as the command record does. Throws {@link CommandFailed}. */
-export function writeRecording(file: string, bundle: RecordingBundle): void {
-  // Bodies of requests may hold secrets, so that other users may not read it.
-  writeText(file, `${JSON.stringify(bundle, null, 2)}\n`, 0o600)
+/** Writes indented JSON. What may hold secrets, such as a recording, is private. Throws {@link CommandFailed}. */
+export function writeJson(file: string, value: unknown, reader?: 'private'): void {
+  writeText(file, `${JSON.stringify(value, null, 2)}\n`, reader)
 }

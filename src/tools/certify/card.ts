@@ -1,8 +1,9 @@
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
-import { FAILED, NOT_REACHED, OK } from '../../terminal/command.ts'
+import { FAILED, OK } from '../../terminal/command.ts'
 import { type Line, styled } from '../../terminal/line.ts'
+import { NOT_REACHED } from '../exit-codes.ts'
 import { type CaseOutcome, SERIOUS } from './case.ts'
 
 /** A case with what is known about the client after it, and the command that repeats it. */

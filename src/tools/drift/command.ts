@@ -6,7 +6,7 @@ import { CommandFailed, type Invocation } from '../../terminal/command.ts'
 import { isDirectory, requireJsonFile } from '../../terminal/json-files.ts'
 import { startFailure } from '../../terminal/launch.ts'
 import { show } from '../../terminal/print.ts'
-import { writeText } from '../../terminal/text-file.ts'
+import { writeJson, writeText } from '../../terminal/text-file.ts'
 import type { DRIFT_OPTIONS } from '../options.ts'
 import { judge } from './blame.ts'
 import { serviceOf } from './connection.ts'
@@ -40,8 +40,7 @@ export async function drift(invocation: Invocation<typeof DRIFT_OPTIONS>): Promi
     const judged = await judge(recordings, new Settings(given), emulator)
     const live = service && (await compareLive(recordings, service, new Settings(given), options))
     const report = driftReport(recordings, judged, live)
-    if (writeSettings !== undefined)
-      writeText(writeSettings, `${JSON.stringify({ ...given, ...before, ...report.settings }, null, 2)}\n`)
+    if (writeSettings !== undefined) writeJson(writeSettings, { ...given, ...before, ...report.settings })
     if (junit !== undefined) writeText(junit, driftJunit(report, failOn))
     show(invocation, report, driftLines(report, markdown))
     return driftExitCode(report, failOn)

@@ -7,11 +7,12 @@ import { elapsedTime } from '../../core/time/clock.ts'
 import { formatDuration, MINUTE, SECOND } from '../../core/time/instant.ts'
 import { repeatEvery } from '../../core/time/realtime.ts'
 import { counted } from '../../core/words.ts'
-import { CommandFailed, commandAfterDashes, FAILED, INCOMPLETE, OK } from '../../terminal/command.ts'
+import { CommandFailed, commandAfterDashes, FAILED, OK } from '../../terminal/command.ts'
 import { isNpmScript, resolveOptions, START_OPTIONS, UsageError } from '../../terminal/options.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
-import { requireWritable, writeRecording, writeText } from '../../terminal/text-file.ts'
+import { requireWritable, writeJson, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand } from '../client-process.ts'
+import { INCOMPLETE } from '../exit-codes.ts'
 import { HUNT_OPTIONS, HUNTED_OPTIONS } from '../options.ts'
 import { armSource, vitestSource } from '../vitest-source.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
@@ -230,11 +231,11 @@ function writeFinding(
 ): string[] {
   const { name, rules } = finding
   const base = join(folder, name.replaceAll(/[^\w.+-]+/g, '-'))
-  writeText(`${base}.faults.json`, `${JSON.stringify(rules.length === 1 ? rules[0] : rules, null, 2)}\n`)
+  writeJson(`${base}.faults.json`, rules.length === 1 ? rules[0] : rules)
   writeText(`${base}.test.ts`, `${testOf(finding)}\n`)
   return recordings.map((bundle, n) => {
     const file = `${base}.recording${n === 0 ? '' : `-${n + 1}`}.json`
-    writeRecording(file, bundle)
+    writeJson(file, bundle, 'private')
     return file
   })
 }

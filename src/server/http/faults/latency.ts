@@ -26,3 +26,10 @@ export function latencyRule([from, to]: Latency): FaultDraft {
     then: 'continue',
   }
 }
+
+/** The delay in the actions of {@link latencyRule}. */
+export function delayOf(actions: readonly object[] = []): Latency {
+  const [{ pace = {} } = {}] = actions as readonly { readonly pace?: Readonly<Record<string, number>> }[]
+  const { before_head_ms: from = 0, jitter_ms: more = 0 } = pace
+  return [from, from + more]
+}
