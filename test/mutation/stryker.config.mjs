@@ -4,13 +4,13 @@ import { join } from 'node:path'
 const out = join(tmpdir(), 'agent-workspace-emulator-mutation')
 
 /**
- * Mutation tests of core and resources with the fast tests. `npm run mutate`; for one folder and its own tests
+ * Mutation tests of core, service and server with the fast tests. `npm run mutate`; for one folder and its own tests
  * `npm run mutate -- --mutate 'src/core/time/*.ts' --testFiles 'src/core/time/*.test.ts'`.
  * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {
   mutate: [
-    'src/{core,resources}/**/*.ts',
+    'src/{core,service,server}/**/*.ts',
     '!src/**/*.test.ts',
     // Generation of outputs is tested by properties over random schemas, which need seconds each.
     '!src/json-schema/**',

@@ -13,8 +13,8 @@ const DEAR = [
   'faults-persist',
   'faults-state-property',
   'faults-wire-stages',
+  'operations/refusals',
   'presets/presets',
-  'refusals',
   'requests-wait',
   'sandbox-selection-property',
   'sandboxes-persist',
@@ -32,7 +32,7 @@ export default defineConfig({
   test: {
     tags,
     include: [
-      'src/{core,resources}/**/*.test.ts',
+      'src/{core,service,server}/**/*.test.ts',
       'test/spec/**/*.test.ts',
       'test/fixtures-{rules,bounds}.test.ts',
       'test/assumptions.test.ts',
