@@ -33,7 +33,7 @@ export function orderedPairs(names: readonly string[]): readonly (readonly [firs
 /** Whether a value has to be exchanged with one that should not be less: two numbers, or two dates or times of ISO 8601. */
 export function isAfter(first: Json, last: Json): boolean {
   const isOrdered = (value: Json): value is number | string =>
-    typeof value === 'number' || /^(\d{4}-\d\d|\d\d:\d\d)/.test(String(value))
+    typeof value === 'number' || (typeof value === 'string' && /^(\d{4}-\d\d|\d\d:\d\d)/.test(value))
   return typeof first === typeof last && isOrdered(first) && isOrdered(last) && first > last
 }
 
