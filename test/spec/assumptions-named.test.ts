@@ -192,22 +192,16 @@ const further: Readonly<Record<string, Ask>> = {
 
 const every = [...Object.entries(named), ...Object.entries(further)]
 
-test.for(every)('%s is named by a response', async ([id, each]) => {
-  const { ask, settings } = partsOf(each)
-  const emulator = await emulatorWith(settings, id)
-  expect((await ask(emulator)).assumed).toContain(id)
-})
+const defaultsOf = (keys: Iterable<string>) =>
+  Object.fromEntries([...keys].map((key) => [key, assumptions.settings.get(key)?.default])) as JsonObject
 
-const everySetting = Object.fromEntries(
-  [...assumptions.settings.values()].map(({ key, default: value }) => [key, value]),
-) as JsonObject
-
-test.for(Object.entries(named))(
-  '%s: with every setting given, its response names only assumptions that no setting settles',
+test.for(every)(
+  '%s is named by a response; with every setting given only those that no setting settles are',
   async ([id, each]) => {
     const { ask, settings } = partsOf(each)
-    const emulator = await emulatorWith({ ...everySetting, ...settings }, id)
-    const { assumed } = await ask(emulator)
+    expect((await ask(await emulatorWith(settings, id))).assumed).toContain(id)
+    const all = await emulatorWith({ ...defaultsOf(assumptions.settings.keys()), ...settings }, id)
+    const { assumed } = await ask(all)
     const settleable = (item: string) => assumptions.items.get(item)?.unsettled === undefined
     expect([assumed.filter(settleable), assumed.includes(id)]).toEqual([[], !settleable(id)])
   },
@@ -236,24 +230,8 @@ test('assumptions of nearly every response are only in the log', async () => {
   expect(logged).toEqual(expect.arrayContaining(['U012', 'U013', 'U026', 'U048', 'U054', 'U071']))
 })
 
-const withOwnSettings = every.flatMap(([id, each]) => {
-  const { ask, settings } = partsOf(each)
-  const own = [...assumptions.settings.values()].filter(({ item }) => item === id)
-  if (own.length === 0 || assumptions.items.get(id)?.unsettled !== undefined) return []
-  return [
-    [id, { ask, settings, given: Object.fromEntries(own.map(({ key, default: value }) => [key, value])) }],
-  ]
-}) as [string, { ask: Ask; settings: JsonObject; given: JsonObject }][]
-
-test.for(withOwnSettings)(
-  'no response names %s when every setting with its number is given, also with its default',
-  async ([id, { ask, settings, given }]) => {
-    expect((await ask(await emulatorWith({ ...given, ...settings }, id))).assumed).not.toContain(id)
-  },
-)
-
-/** The settings that a response reads, where they are not those with the number of the assumption, or are several. */
-const settled: Readonly<Record<string, readonly string[]>> = {
+/** The settings that a response reads, where they are not all those with the number of the assumption. */
+const settledBy: Readonly<Record<string, readonly string[]>> = {
   T21: ['mcp.list.has_more'],
   T29: ['batch.results_url'],
   U040: ['status.results_not_ready'],
@@ -265,28 +243,25 @@ const settled: Readonly<Record<string, readonly string[]>> = {
   U064: ['limits.admission.syntax'],
 }
 
-test.for(Object.entries(settled))(
+const settled = every.flatMap(([id, each]) => {
+  const own = [...assumptions.settings.values()].flatMap(({ item, key }) => (item === id ? [key] : []))
+  const keys = settledBy[id] ?? own
+  const isSettled = keys.length > 0 && assumptions.items.get(id)?.unsettled === undefined
+  return isSettled ? [[id, each, keys] as const] : []
+})
+
+test.for(settled)(
   '%s is settled when the settings that the response reads are given, also with their defaults',
-  async ([id, keys]) => {
-    const each = named[id] as Case
+  async ([id, each, keys]) => {
     const { ask, settings } = partsOf(each)
-    const defaults = keys.map((key) => [key, assumptions.settings.get(key)?.default])
-    const emulator = await emulatorWith({ ...settings, ...Object.fromEntries(defaults) } as JsonObject, id)
+    const emulator = await emulatorWith({ ...defaultsOf(keys), ...settings }, id)
     expect((await ask(emulator)).assumed).not.toContain(id)
-    if (keys.length === 1) return
-    // One of several settings is not enough; U067 is the exception.
-    const half = await emulatorWith(Object.fromEntries(defaults.slice(0, 1)) as JsonObject, id)
-    expect((await ask(half)).assumed.includes(id)).toBe(id !== 'U067')
   },
 )
 
-test('a replay names the assumptions of the first response, and the one about the scope of keys', async () => {
-  const emulator = await emulatorWith({})
-  const options = { headers: { 'idempotency-key': 'k1' } }
-  const first = await emulator.post(BATCHES, aBatch(), options)
-  expect(first.assumed).toEqual(expect.arrayContaining(['U035', 'U036']))
-  const again = await emulator.post(BATCHES, aBatch(), options)
-  expect(again.assumed).toEqual([...first.assumed, 'U059'].sort())
+test('of two settings that a response reads, one is not enough', async () => {
+  const emulator = await emulatorWith(defaultsOf(['batch.names.items']))
+  expect((await emulator.post(BATCHES, aBatch())).assumed).toContain('U035')
 })
 
 test('settings select other readings of the same sentences of the specification', async () => {
@@ -344,15 +319,17 @@ test('a response names only the assumptions that it relies on', async () => {
   expect([large.status, large.assumed.includes('U053')]).toEqual([413, false])
 })
 
-test('a key of 256 characters and a replay to another caller name the assumption about the scope of keys', async () => {
+test('a key that is too long, and a replay, which has the assumptions of the first response, name the scope of keys', async () => {
   const emulator = await emulatorWith({})
-  const options = (key: string) => ({ headers: { 'idempotency-key': key } })
-  const long = await emulator.post(BATCHES, aBatch(), options('k'.repeat(256)))
+  const create = (idempotencyKey: string, key: 'KU' | 'KM' = 'KU') =>
+    emulator.post(BATCHES, aBatch(), { key, headers: { 'idempotency-key': idempotencyKey } })
+  const long = await create('k'.repeat(256))
   expect([long.status, long.assumed.includes('U059')]).toEqual([400, true])
-  const first = await emulator.post(BATCHES, aBatch(), options('k1'))
-  const other = await emulator.post(BATCHES, aBatch(), { ...options('k1'), key: 'KM' })
-  expect([other.text, first.assumed.includes('U059')]).toEqual([first.text, false])
-  expect(other.assumed).toContain('U059')
+  const first = await create('k1')
+  expect(first.assumed).toEqual(expect.arrayContaining(['U035', 'U036']))
+  expect((await create('k1')).assumed).toEqual([...first.assumed, 'U059'].sort())
+  const other = await create('k1', 'KM')
+  expect([other.text, other.assumed.includes('U059')]).toEqual([first.text, true])
 })
 
 test('settings rename error codes and omit the lists of faulty fields', async () => {
