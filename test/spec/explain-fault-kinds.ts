@@ -70,10 +70,6 @@ export const faultKinds: Kinds = {
     list,
   ),
   'ok-fault-cut-after-the-handler': under([{ preset: 'lost-response-after-commit' }], create),
-  'ok-fault-answers-instead': under(
-    [{ id: 'none', match: LIST, do: [{ respond: { status: 200, body: { data: [] } } }] }],
-    list,
-  ),
   'ok-fault-moves-the-sandbox': under([{ preset: 'batch-instant-terminal' }], create),
   'cut-fault-before-read': under(
     [{ id: 'gone', match: CREATE, do: [{ cut: { at: 'before-read', how: 'rst' } }] }],
@@ -100,8 +96,4 @@ export const faultKinds: Kinds = {
   '409-idempotency_key_in_use-fault': under([{ preset: 'concurrent-same-key' }], create),
   '429-rate_limit_exceeded-fault': under([{ preset: 'batch-admission-concurrency' }], create),
   '401-unauthorized-fault-revoked': under([{ preset: 'token-revoked' }], list),
-  '401-unauthorized-fault': under(
-    [{ id: 'expired', match: LIST, do: [{ auth: { expire_now: true } }] }],
-    list,
-  ),
 }

@@ -98,16 +98,10 @@ export function successKinds(operations: Iterable<string>): Kinds {
 
 /** Requests that succeed in special ways. */
 export const specialKinds: Kinds = {
-  'ok-idempotency-first-use': (emulator) =>
-    send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }),
   'ok-idempotency-replay': async (emulator) => {
     const sent = { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }
     await send(emulator, 'POST', BATCHES, sent)
     return send(emulator, 'POST', BATCHES, sent)
-  },
-  'ok-poll-that-skips': {
-    emulator: { collections: sampleRecords, skipOnPoll: true },
-    make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}`),
   },
   'ok-poll-that-ends-a-batch-and-leaves-a-webhook': {
     emulator: {
@@ -124,41 +118,22 @@ export const specialKinds: Kinds = {
     emulator.sandbox.clock.moveTo(emulator.now() + 3_600_000)
     return send(emulator, 'GET', `${BATCHES}/${id}`)
   },
-  'ok-limits-off': {
-    emulator: { limits: false },
-    make: async (emulator) => {
-      await fill(emulator, 'data-views.list', 0)
-      return send(emulator, 'GET', '/v1/data-views')
-    },
-  },
   'ok-sandbox-by-path': (emulator) => send(emulator, 'GET', '/@w3/v1/data-views?limit=1'),
-  'ok-sandbox-by-header': (emulator) =>
-    send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'w3' } }),
-  'ok-sandbox-by-token': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: `${KEYS.KU}@w3` }),
-  'ok-body-not-kept': (emulator) =>
-    send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan', filler: 'x'.repeat(17_000) } }),
 }
 
 /** A refusal of each code, and of each step that can raise it. */
 export const refusalKinds: Kinds = {
   '400-bad_request-percent': (emulator) => send(emulator, 'GET', '/v1/agents/%zz/automations'),
-  '400-bad_request-sandbox-name': (emulator) =>
-    send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'No Name' } }),
   '400-bad_request-wire': (emulator) => write(emulator, 'NONSENSE\r\n\r\n'),
   '400-validation_failed-body': (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
   '400-validation_failed-query': (emulator) =>
     send(emulator, 'GET', '/v1/data-views?limit=0&limit=1&offset=x'),
-  '400-validation_failed-no-body': (emulator) => send(emulator, 'POST', '/v1/agents/claim'),
   '400-validation_failed-idempotency-key': (emulator) =>
     send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'x'.repeat(256) } }),
   '400-validation_failed-secret': (emulator) =>
     send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', {
       json: { code: 'secret-code', state: 'secret-state', redirect_uri: 'https://app.example/callback' },
     }),
-  '422-validation_failed-by-setting': {
-    emulator: { settings: { 'status.validation': 422 } },
-    make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
-  },
   '400-malformed_json': (emulator) => send(emulator, 'POST', '/v1/pages', { raw: '{"name": ' }),
   '400-malformed_message_id': (emulator) =>
     send(emulator, 'POST', '/v1/conversations/conversation-1/messages/not-a-uuid', {
@@ -183,15 +158,10 @@ export const refusalKinds: Kinds = {
     make: (emulator) => send(emulator, 'DELETE', '/v1/conversations/root'),
   },
   '401-unauthorized-no-key': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: '' }),
-  '401-unauthorized-unknown-key': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: 'live_x' }),
   '403-forbidden-denied': async (emulator) => {
     const keys = emulator.state('api_keys')
     const denied = { ...keys.find(({ id }) => id === 'key-member'), denied: ['data-views.list'] }
     change(emulator.sandbox, ({ tx }) => tx.put('api_keys', denied))
-    return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
-  },
-  '403-forbidden-membership': (emulator) => {
-    change(emulator.sandbox, ({ tx }) => tx.delete('memberships', 'm-member'))
     return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
   },
   // A private skill of another user would be a 404.
@@ -211,7 +181,6 @@ export const refusalKinds: Kinds = {
   '404-not_found-claim': (emulator) =>
     send(emulator, 'POST', '/v1/agents/claim', { json: { claim_token: 'guess' } }),
   '404-route_not_found': (emulator) => send(emulator, 'GET', '/v1/batch-prediction?limit=1'),
-  '404-route_not_found-outside': (emulator) => send(emulator, 'GET', '/elsewhere'),
   '405-method_not_allowed': (emulator) => send(emulator, 'PUT', '/v1/data-views'),
   // A real client would have to wait for the timeout of the server, in real seconds.
   '408-request_timeout': ({ sandbox }) => {
