@@ -61,18 +61,13 @@ test('all errors of a body and a query are reported at once, by JSON Pointer', a
   })
 })
 
-test('a missing body is reported as required', async () => {
+test('a body that is missing is required, and a route without a body accepts only an empty object', async () => {
   const emulator = await controlEmulator()
-  const response = await emulator.call('POST', '/clock/advance')
-  expect(response.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
-})
-
-test('a route without a body accepts an empty object and refuses anything else', async () => {
-  const emulator = await controlEmulator()
+  const missing = await emulator.call('POST', '/clock/advance')
+  expect(missing.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
   expect((await emulator.call('DELETE', '/requests', {})).status).toBe(204)
-  expect((await emulator.call('DELETE', '/requests', { all: true })).body.details.errors[0].pointer).toBe(
-    '/all',
-  )
+  const refused = await emulator.call('DELETE', '/requests', { all: true })
+  expect(refused.body.details.errors).toMatchObject([{ pointer: '/all' }])
 })
 
 test('a body over its limit is a 413, and one that is nested too deep a 400', async () => {
@@ -115,23 +110,16 @@ test('a defect is a 500 in JSON without internal details, and the host is notifi
   expect(emulator.digest()).toBe(before)
 })
 
-test('GET /ready reports that the emulator is ready', async () => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('GET', '/ready')
-  expect([response.status, response.body]).toEqual([200, { status: 'ready' }])
-})
-
 test('statuses of control errors do not depend on the settings for statuses of the API', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422, 'status.not_found': 403 } })
   expect((await emulator.call('POST', '/clock/advance', {})).status).toBe(400)
   expect((await emulator.call('GET', '/state/nothing')).status).toBe(404)
 })
 
-test('the Date header is virtual, and no response may be cached', async () => {
+test('the Date header is virtual', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
   expect(response.headers.date).toBe('Tue, 01 Jan 2030 00:00:00 GMT')
-  expect(response.headers['cache-control']).toBe('no-store')
 })
 
 test('control requests are never rate limited, and never in the log of requests', async () => {
@@ -148,62 +136,21 @@ test('no control request causes a 5xx or HTML, and no refusal changes the sandbo
   const paths = controlRoutes(service([library], serviceFacts))
     .map(({ method, path }) => [method, String(path)] as const)
     .filter(([, path]) => path !== '/break')
+  const words = (text: string) => fc.constantFrom(...text.split(' '))
   const segment = fc.oneof(
-    fc.constantFrom(
-      'shelves',
-      'books',
-      's1',
-      'b1',
-      '__proto__',
-      'constructor',
-      '%00',
-      '%2F',
-      '..%2f',
-      'books.list',
-    ),
+    words('shelves books s1 b1 __proto__ constructor %00 %2F ..%2f books.list'),
     fc.string({ maxLength: 8 }).map(encodeURIComponent),
   )
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
-    fc.constantFrom(
-      '24h',
-      'P1D',
-      '9998-12-31T23:59:59.999Z',
-      '0000-01-01T00:00:00Z',
-      '-30d',
-      '999999999999999d',
-      1e308,
-    ),
+    words('24h P1D 9998-12-31T23:59:59.999Z 0000-01-01T00:00:00Z -30d 999999999999999d'),
+    fc.constant(1e308),
   )
-  const keys = [
-    'by',
-    'to',
-    'steps',
-    'now',
-    'rate',
-    'skip_on_poll',
-    'fixtures',
-    'seed',
-    'clock',
-    'id',
-    'name',
-    'note',
-  ]
-  const more = [
-    'collections',
-    'generate',
-    'extends',
-    'limit',
-    'window_s',
-    'remaining',
-    'after',
-    '__proto__',
-    'title',
-  ]
-  const body = fc.oneof(
-    fc.dictionary(fc.constantFrom(...keys, ...more, 'shelves.name_bound'), value, { maxKeys: 3 }),
-    fc.jsonValue({ maxDepth: 3 }),
+  const keys = fc.oneof(
+    words('by to steps now rate skip_on_poll fixtures seed clock id name note collections generate'),
+    words('extends limit window_s remaining after __proto__ title shelves.name_bound'),
   )
+  const body = fc.oneof(fc.dictionary(keys, value, { maxKeys: 3 }), fc.jsonValue({ maxDepth: 3 }))
   const request = fc.record({ place: fc.constantFrom(...paths), segment, body, query: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(request, async ({ place: [method, template], segment, body, query }) => {

@@ -40,21 +40,10 @@ test('every window with requests is listed with its key, limit, use, oldest requ
       oldest_at: '2026-03-01T12:00:00.000Z',
       reset_at: '2026-03-01T12:01:00.000Z',
     },
-    {
-      key: 'ts-b books.list',
-      operation: 'books.list',
-      limit: 200,
-      window_s: 60,
-      used: 1,
-      remaining: 199,
-      oldest_at: '2026-03-01T12:00:10.000Z',
-      reset_at: '2026-03-01T12:01:10.000Z',
-    },
+    expect.objectContaining({ key: 'ts-b books.list', used: 1, reset_at: '2026-03-01T12:01:10.000Z' }),
   ])
   await emulator.call('POST', '/clock/advance', { by: '55s' })
-  expect((await emulator.call('GET', '/limits')).body.data.map(({ used }: { used: number }) => used)).toEqual(
-    [1, 1],
-  )
+  expect((await emulator.call('GET', '/limits')).body.data).toMatchObject([{ used: 1 }, { used: 1 }])
   await emulator.call('POST', '/clock/advance', { by: '5s' })
   expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
@@ -72,7 +61,7 @@ test('fill leaves the given number of requests in every teamspace that has a key
   expect(emulator.perform('books.list')).toBe(200)
 })
 
-test('fill accepts one teamspace, and can empty a window as well as fill it', async () => {
+test('fill accepts one teamspace, and can empty a window', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
   expect(emulator.perform('books.list')).toBe(429)
@@ -81,30 +70,20 @@ test('fill accepts one teamspace, and can empty a window as well as fill it', as
   expect(emulator.perform('books.list')).toBe(200)
 })
 
-test.for<[name: string, path: string, body: object, status: number, words: string]>([
-  ['an unknown operation', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
-  ['no limit', '/limits/books.list', {}, 400, '/limit'],
-  ['a limit of nothing', '/limits/books.list', { limit: 0 }, 400, '/limit'],
-  ['a window of a day and a second', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
-])('a limit with %s is refused', async ([, path, body, status, words]) => {
+test.for<[method: string, path: string, body: object, status: number, words: string]>([
+  ['PUT', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
+  ['PUT', '/limits/books.list', {}, 400, '/limit'],
+  ['PUT', '/limits/books.list', { limit: 0 }, 400, '/limit'],
+  ['PUT', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
+  ['POST', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
+  ['POST', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
+  ['POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
+])('%s %s with %j is refused, and nothing changes', async ([method, path, body, status, words]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const response = await emulator.call('PUT', path, body)
-  expect(response.status).toBe(status)
-  expect(response.body.message).toContain(words)
-  expect(emulator.digest()).toBe(before)
-})
-
-test.for<[name: string, path: string, body: object, status: number, words: string]>([
-  ['an unknown operation', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
-  ['more than the limit', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
-  ['an unknown teamspace', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
-])('filling with %s is refused', async ([, path, body, status, words]) => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('POST', path, body)
-  expect(response.status).toBe(status)
-  expect(response.body.message).toContain(words)
-  expect(emulator.sandbox.limits.windows.save()).toEqual([])
+  const response = await emulator.call(method, path, body)
+  expect([response.status, response.body.message]).toEqual([status, expect.stringContaining(words)])
+  expect([emulator.digest(), emulator.sandbox.limits.windows.save()]).toEqual([before, []])
 })
 
 test('if windows are counted by concrete path, filling is a 409, and windows still show their operation', async () => {

@@ -13,9 +13,9 @@ async function someRequests() {
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-')[1]))
 
-test('the log has one entry for each API request, in order of arrival', async () => {
+test('the log has one entry without secrets for each API request, in order of arrival, until it is emptied', async () => {
   const emulator = await someRequests()
-  const { body } = await emulator.call('GET', '/requests')
+  const { body, text } = await emulator.call('GET', '/requests')
   expect(body).toMatchObject({ object: 'list', matched: 4, capacity: 1000, dropped: 0 })
   expect(ids(body)).toEqual([1, 2, 3, 4])
   expect(body.data[0]).toMatchObject({
@@ -37,24 +37,18 @@ test('the log has one entry for each API request, in order of arrival', async ()
   })
   expect(body.data[2].changed).toEqual([expect.stringMatching(/^books\/[0-9a-f]{24}$/)])
   expect(body.data[3]).toMatchObject({ status: 401, caller: null })
-})
-
-test('no secret is in the log', async () => {
-  const emulator = await someRequests()
-  const { text } = await emulator.call('GET', '/requests')
   expect(text).not.toMatch(/live_|service_b|authorization|bearer/i)
+  expect((await emulator.call('DELETE', '/requests')).status).toBe(204)
+  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
 test.for<[query: string, expected: number[]]>([
-  ['operation=books.create', [2, 3]],
   ['status=401', [4]],
   ['status=4xx', [2, 4]],
   ['status=2xx&operation=books.list', [1]],
-  ['limit=2', [3, 4]],
-  ['since=2026-03-01T12:00:05.000Z', [2, 3, 4]],
-  ['since=default-000002', [3, 4]],
-  ['since=default-000002&limit=1', [4]],
   ['status=5xx', []],
+  ['since=2026-03-01T12:00:05.000Z', [2, 3, 4]],
+  ['since=default-000002&limit=1', [4]],
 ])('the log is filtered by %s', async ([query, expected]) => {
   const emulator = await someRequests()
   expect(ids((await emulator.call('GET', `/requests?${query}`)).body)).toEqual(expected)
@@ -72,12 +66,6 @@ test.for<[query: string, pointer: string]>([
   const response = await emulator.call('GET', `/requests?${query}`)
   expect(response.status).toBe(400)
   expect(response.body.details.errors[0].pointer).toBe(pointer)
-})
-
-test('the log is emptied', async () => {
-  const emulator = await someRequests()
-  expect((await emulator.call('DELETE', '/requests')).status).toBe(204)
-  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
 test('GET /assumptions lists every open item with its settings and the number of responses that relied on it', async () => {
@@ -118,7 +106,7 @@ test('settings are shown and changed by key, and null restores the default', asy
   expect((await emulator.call('GET', '/settings')).body).toEqual(back.body)
 })
 
-test('settings with an unknown key or a wrong value are refused as a whole', async () => {
+test('settings with an unknown key, a wrong value, or one that an existing record breaks are refused as a whole', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const body = { 'shelves.name_bond': null, 'lists.default_limit': 101, 'shelves.name_bound': 30 }
@@ -127,14 +115,8 @@ test('settings with an unknown key or a wrong value are refused as a whole', asy
   const issues = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(issues.sort()).toEqual(['/lists.default_limit', '/shelves.name_bond'])
   expect(response.text).toContain('Did you mean \\"shelves.name_bound\\"')
-  expect(emulator.digest()).toBe(before)
-})
-
-test('settings that make records of the sandbox invalid are refused with these records', async () => {
-  const emulator = await controlEmulator()
-  const before = emulator.digest()
-  const response = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
-  expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
-  expect(response.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
+  const broken = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
+  expect([broken.status, broken.body.error]).toEqual([400, 'validation_failed'])
+  expect(broken.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
   expect(emulator.digest()).toBe(before)
 })
