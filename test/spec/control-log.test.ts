@@ -59,6 +59,7 @@ test.for<[query: string, pointer: string]>([
   ['status=ok', '/query/status'],
   ['since=yesterday', '/query/since'],
   ['limit=0', '/query/limit'],
+  ['stable=yes', '/query/stable'],
   ['limit=1&limit=2', '/query/limit'],
   ['oparation=books.list', '/query/oparation'],
 ])('a wrong filter is refused: %s', async ([query, pointer]) => {

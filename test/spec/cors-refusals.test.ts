@@ -55,7 +55,7 @@ test('a preflight that is allowed stays out of the log, and takes no number', as
   expect(emulator.sandbox.log.requests).toBe(0)
 })
 
-test('a request that was performed, but whose response the page cannot read, is marked in the log', async () => {
+test('a request whose response the page cannot read is marked in the log, whether it was performed or refused', async () => {
   const emulator = await testEmulator()
   const response = await get(emulator, { origin: FOREIGN })
   expect(response.status).toBe(200)
@@ -68,13 +68,8 @@ test('a request that was performed, but whose response the page cannot read, is 
   })
   expect(summary).toContain(' was completed with 200 by the step handle: ')
   expect(summary).toContain(cors?.detail)
-})
-
-test('a refused request is marked, too, and keeps its error', async () => {
-  const emulator = await testEmulator()
-  const response = await send(emulator, 'GET', '/v1/nowhere', { headers: { origin: FOREIGN } })
-  const { cors, error } = await explained(emulator, response)
-  expect([cors?.origin, error?.code]).toEqual([FOREIGN, 'route_not_found'])
+  const refused = await explained(emulator, await get(emulator, { origin: FOREIGN }, '/v1/nowhere'))
+  expect([refused.cors?.origin, refused.error?.code]).toEqual([FOREIGN, 'route_not_found'])
 })
 
 test.for([
@@ -100,40 +95,37 @@ test('a page that the emulator serves under another host name may read its own r
   expect((await explained(emulator, other)).cors?.origin).toBe('http://emulator.example')
 })
 
-test('the opaque origin is explained', async () => {
-  const emulator = await testEmulator()
-  const { cors } = await explained(emulator, await preflight(emulator, 'null'))
-  expect(cors?.detail).toBe(
-    'Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, so the browser does not send the request itself.',
-  )
-  expect(cors?.mitigation).toBe(
-    'Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.',
-  )
-})
+const NULL_FIX =
+  'Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.'
 
 test.for([
-  ['chrome-extension://abc', 'chrome-extension://abc'],
-  ['http://a$(b).example', "'http://a$(b).example'"],
-])('the fix for the origin %s is a flag that the command line accepts', async ([origin = '', shown]) => {
-  const emulator = await testEmulator()
-  const { cors } = await explained(emulator, await preflight(emulator, origin))
-  expect(cors?.mitigation).toBe(`Start the emulator with --cors-origin ${shown} (corsOrigins in JavaScript).`)
-})
-
-test.for([
-  ['PUT', 'The API has only the methods GET, HEAD, POST, PATCH, DELETE.'],
-  ['patch', 'Write the method in capital letters: PATCH.'],
-])(
-  'a preflight for the method %s is in the log: the browser refuses it for any origin',
-  async ([method, fix]) => {
+  [
+    'null',
+    'POST',
+    /^Pages of the origin null \(files, sandboxed frames, about:blank\) may not use/,
+    NULL_FIX,
+  ],
+  // A shell expands this one unless it is quoted.
+  [
+    'http://a$(b).example',
+    'POST',
+    /^Pages of http/,
+    "Start the emulator with --cors-origin 'http://a$(b).example' (corsOrigins in JavaScript).",
+  ],
+  [
+    'http://localhost:5173',
+    'PUT',
+    /no method PUT/,
+    'The API has only the methods GET, HEAD, POST, PATCH, DELETE.',
+  ],
+  ['http://localhost:5173', 'patch', /no method patch/, 'Write the method in capital letters: PATCH.'],
+] as const)(
+  'a preflight from %s for %s is explained with its fix',
+  async ([origin, method, detail, mitigation]) => {
     const emulator = await testEmulator()
-    const { cors } = await explained(emulator, await preflight(emulator, 'http://localhost:5173', method))
-    expect(cors).toEqual({
-      origin: 'http://localhost:5173',
-      preflight: true,
-      detail: `The API has no method ${method}, so the browser does not send the request itself.`,
-      mitigation: fix,
-    })
+    const { cors } = await explained(emulator, await preflight(emulator, origin, method))
+    expect(cors).toEqual({ origin, preflight: true, detail: expect.stringMatching(detail), mitigation })
+    expect(cors?.detail).toMatch(/ so the browser does not send the request itself\.$/)
   },
 )
 
@@ -163,19 +155,12 @@ test('a response without the header Access-Control-Allow-Origin is explained by 
   ] as const
   for (const [head, isHidden] of changes) {
     const { id } = armRule(emulator.sandbox, { times: 1, do: [{ head }] })
-    const response = await get(emulator, { origin })
-    const { cors } = await explained(emulator, response)
+    const { cors } = await explained(emulator, await get(emulator, { origin }))
+    const mitigation = 'Remove the fault rule, or let the response keep exactly one such header.'
+    const detail = expect.stringMatching(/^A fault has changed the header Access-Control-Allow-Origin, so/)
     expect([head, cors]).toEqual([
       head,
-      isHidden
-        ? {
-            origin,
-            preflight: false,
-            detail:
-              'A fault has changed the header Access-Control-Allow-Origin, so the browser does not let the page read this response.',
-            mitigation: 'Remove the fault rule, or let the response keep exactly one such header.',
-          }
-        : undefined,
+      isHidden ? { origin, preflight: false, detail, mitigation } : undefined,
     ])
     await emulator.control('DELETE', `/faults/${id}`)
   }
@@ -189,7 +174,7 @@ test('a request that a fault cuts off has no response that a page could be refus
   expect(data[0]).not.toHaveProperty('cors')
 })
 
-test('a preflight below the path of a sandbox is in the log of that sandbox, and creates none', async () => {
+test('a refused preflight is in the log of the sandbox of its path, and creates none', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/sandboxes', { name: 'there' })
   expect(idOf(await preflight(emulator, FOREIGN, 'POST', '/@there/v1/pages'))).toBe('there-000001')
@@ -199,14 +184,11 @@ test('a preflight below the path of a sandbox is in the log of that sandbox, and
 
 test('a refused preflight changes nothing and uses no quota, and its response allows nothing', async () => {
   const emulator = await testEmulator()
-  const [before, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]
+  const before = emulator.digest()
   const { headers } = await preflight(emulator, FOREIGN)
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
   expect(headers).toMatchObject({ 'x-ratelimit-limit': '200', 'x-ratelimit-remaining': '200' })
-  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limits.windows.save())]).toEqual([
-    before,
-    limits,
-  ])
+  expect([emulator.digest(), emulator.sandbox.limits.windows.save()]).toEqual([before, []])
 })
 
 test('checks of requests do not count preflights, unless they name the method', async () => {
