@@ -30,14 +30,16 @@ test('other requests are served between the turns of an advance, at the instant 
   expect(body.to).toBe('2026-03-02T12:00:00.000Z')
 })
 
-test('an advance runs at most max_events events, 100,000 by default, and reports the instant that it reached', async () => {
+test('an advance runs at most max_events events, and reports the instant that it reached', async () => {
   const emulator = await minutelyEmulator()
   const { body, status } = await advance(emulator, { by: '365d', max_events: 2_500 })
   expect(status).toBe(200)
-  expect(body).toMatchObject({ stopped: 'limit', from: '2026-03-01T12:00:00.000Z' })
-  expect([body.events.length, body.failed.length]).toEqual([1_000, 0])
-  expect(body.omitted).toEqual({ 'automation.fire': 750, 'agent-run.execute': 750 })
-  expect(body.to).toBe('2026-03-02T08:50:01.000Z')
+  expect(body).toMatchObject({
+    stopped: 'limit',
+    to: '2026-03-02T08:50:01.000Z',
+    events: { length: 1_000 },
+    omitted: { 'automation.fire': 750, 'agent-run.execute': 750 },
+  })
   expect((await emulator.control('GET', '/clock')).body.now).toBe(body.to)
   const rest = await advance(emulator, { to: '2026-03-02T09:00:00Z', max_events: 1_000_000 })
   expect(rest.body).not.toHaveProperty('stopped')
@@ -45,9 +47,6 @@ test('an advance runs at most max_events events, 100,000 by default, and reports
     const response = await advance(emulator, { by: '1h', max_events })
     expect(response.body.details.errors).toMatchObject([{ pointer: '/max_events' }])
   }
-  const { body: openapi } = await emulator.control('GET', '/openapi.json')
-  const { schema } = openapi.paths['/clock/advance'].post.requestBody.content['application/json']
-  expect(schema.properties.max_events).toMatchObject({ minimum: 1, maximum: 1_000_000, default: 100_000 })
 })
 
 test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
@@ -79,13 +78,9 @@ test('a client that disconnects ends its advance, and the next advance is accept
 
 test('closing the emulator ends an advance in progress with a 409, before it reaches its target', async () => {
   const emulator = await minutelyEmulator()
-  let began = (): void => {}
-  const isUnderWay = new Promise<void>((resolve) => {
-    began = resolve
-  })
-  emulator.sandbox.listeners.onEvent(() => began())
+  const began = new Promise<void>((resolve) => emulator.sandbox.listeners.onEvent(() => resolve()))
   const passage = advance(emulator, { by: '3650d' })
-  await isUnderWay
+  await began
   await emulator.emulator.close()
   const { status, body } = await passage
   expect([status, body.error]).toEqual([409, 'conflict'])
@@ -93,22 +88,20 @@ test('closing the emulator ends an advance in progress with a 409, before it rea
 })
 
 test('a webhook receiver is served during an advance; requests that conflict with it are refused with a mitigation', async () => {
-  const held = { responses: [] as { path: string; status: number; mitigation: unknown }[], now: '' }
+  let now = ''
+  const refusals: TestResponse[] = []
   const { emulator } = await webhookEmulator(async () => {
-    held.now = (await emulator.control('GET', '/clock')).body.now
+    now = (await emulator.control('GET', '/clock')).body.now
     expect((await emulator.get('/agents')).status).toBe(200)
     const document = (await emulator.control('GET', '/state')).body
-    const refused = [
+    for (const [method, path, body] of [
       ['POST', '/clock/advance', { by: '1h' }],
       ['PATCH', '/clock', { now: '2027-01-01T00:00:00Z' }],
       ['POST', '/reset', {}],
       ['POST', '/snapshots/before/restore', undefined],
       ['PUT', '/state', document],
-    ] as const
-    for (const [method, path, body] of refused) {
-      const response = await emulator.control(method, path, body)
-      held.responses.push({ path, status: response.status, mitigation: response.body.mitigation })
-    }
+    ] as const)
+      refusals.push(await emulator.control(method, path, body))
     return 204
   })
   await emulator.control('POST', '/snapshots', { name: 'before' })
@@ -116,9 +109,9 @@ test('a webhook receiver is served during an advance; requests that conflict wit
   const { status, body } = await advance(emulator, { by: '1h' })
   expect([status, body.to]).toEqual([200, '2026-03-01T13:00:00.000Z'])
   const [attempt] = body.events.filter(({ webhook }: { webhook?: object }) => webhook !== undefined)
-  expect(held.now).toBe(attempt.at)
-  expect(held.responses.map((each) => each.status)).toEqual([409, 409, 409, 409, 409])
-  for (const { mitigation } of held.responses) expect(mitigation).toContain('Send the request again after')
+  expect(now).toBe(attempt.at)
+  const mitigation = expect.stringContaining('Send the request again after')
+  expect(refusals).toMatchObject(Array(5).fill({ status: 409, body: { mitigation } }))
   expect((await emulator.control('POST', '/snapshots/before/restore')).status).toBe(200)
 })
 

@@ -91,14 +91,3 @@ test('skipping on polls runs work events and never skips to a deadline', { tags:
   expect(seen).toEqual(['in_progress', 'finalizing', 'finalizing', 'finalizing'])
   expect(emulator.now() - Date.parse('2026-03-01T12:00:00.000Z')).toBe(2_200)
 })
-
-test('a phase given as one duration spreads its items over it', { tags: ['U054'] }, async () => {
-  const emulator = await batchEmulator({ 'batch.pace': { validating: 'immediate', in_progress: '10s' } })
-  const { id } = await createBatch(emulator, { items: 4 })
-  const seen = []
-  for (const by of ['0s', '2499ms', '1ms', '2500ms', '2500ms', '2499ms', '1ms']) {
-    emulator.advance(by)
-    seen.push((await retrieve(emulator, id)).request_counts.succeeded)
-  }
-  expect(seen).toEqual([0, 0, 1, 2, 3, 3, 4])
-})

@@ -228,3 +228,17 @@ test('the prefix of an unknown key decides whether it acts as a user key or a se
   expect((await callback('s-anything')).body.error).toBe('mcp_oauth_requires_user_principal')
   expect((await callback('live_anything')).status).toBe(401)
 })
+
+test('the shortest accepted values of a batch and a claim, and values that are one shorter', async () => {
+  const template = { ...sampleRecords.agent_templates?.[0], claim_token: 'c' }
+  const emulator = await batchEmulator({}, { collections: { agent_templates: [template] } })
+  const create = async (body: object, key = 'k') => {
+    const headers = { 'Idempotency-Key': key }
+    return (await emulator.post('/batch-predictions', { ...aBatch(), ...body }, { headers })).status
+  }
+  expect(await create({ model: 'm' })).toBe(200)
+  expect(await create({ items: [{ file_id: '', custom_id: 'a' }] }, 'another')).toBe(400)
+  expect(await create({}, 'k'.repeat(255))).toBe(200)
+  for (const key of ['k'.repeat(256), '']) expect(await create({}, key)).toBe(400)
+  expect((await emulator.post('/agents/claim', { claim_token: 'c' })).status).toBe(200)
+})

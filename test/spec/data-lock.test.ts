@@ -112,15 +112,6 @@ test('a start that fails releases the folder', async () => {
   await alive(data)
 })
 
-test('a second emulator on a folder is refused, and the first continues', async () => {
-  const data = dataFolder()
-  const { control, emulator } = await alive(data)
-  await expect(alive(data)).rejects.toThrow(`${data} is in use by process ${process.pid}.`)
-  await putOrganization(control, 'one')
-  await emulator.close()
-  expect(readdirSync(data)).not.toContain('lock')
-})
-
 test('D8 of eight processes that start at once on the lock of a dead one exactly one gets it, in each of ten folders', async () => {
   expect(await contests('same namespace', { starts: 8, rounds: 10, batch: 5 })).toEqual([])
 }, 120_000)

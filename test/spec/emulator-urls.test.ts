@@ -4,9 +4,7 @@ import type { TestEmulator } from '../support/emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** The status of a GET of a URL from a response, as a browser would open it. */
-async function opened(url: string): Promise<number> {
-  return (await fetch(url)).status
-}
+const opened = async (url: string) => (await fetch(url)).status
 
 const KEY = 'live_owner'
 
