@@ -1,26 +1,11 @@
 import { expect, test } from 'vitest'
-import { START } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
+import { sampleRecords } from '../support/sample-calls.ts'
 import { send } from '../support/send.ts'
 
 const APP = 'http://localhost:3000/cb?from=app'
 
-const server = {
-  object: 'mcp_server',
-  id: 's1',
-  name: 'Plans <b>& tools',
-  icon_url: '',
-  base_url: 'https://mcp.example/mcp',
-  transport: 'http',
-  protocol_version: '1',
-  authorization_secret_id: 'secret-1',
-  status: 'active',
-  metadata: { requires_oauth: true, oauth_configured: false, tool_count: 1, last_synced_at: START },
-  created_at: START,
-  updated_at: START,
-  managed_by_app: { app_uuid: 'u', app_name: 'n' },
-  _emulator: { teamspace_id: 'ts-a' },
-}
+const server = { ...sampleRecords.mcp_servers?.[0], id: 's1', name: 'Plans <b>& tools' }
 
 const started = (options: TestEmulatorOptions = {}) =>
   testEmulator({ ...options, collections: { mcp_servers: [server] } })

@@ -19,22 +19,6 @@ test('health has the versions of the emulator and of the contract, and the index
   expect((await emulator.call('GET', '')).body.contract_version).toBe('0.1.1')
 })
 
-test('reset starts the sandbox again: records, clock, settings and log', async () => {
-  const emulator = await controlEmulator()
-  const before = emulator.sandbox.document()
-  await emulator.call('PATCH', '/state/shelves/s1', { name: 'Other' })
-  await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 30 })
-  await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
-  await emulator.call('POST', '/clock/advance', { by: '30m' })
-  emulator.perform('books.list')
-  const response = await emulator.call('POST', '/reset')
-  expect(response.status).toBe(200)
-  expect(response.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
-  const after = emulator.sandbox.document()
-  expect(after).toEqual({ ...before, revision: after.revision })
-  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
-})
-
 test('settings are only checked with dry_run=true: by their schemas and against the records', async () => {
   const emulator = await controlEmulator()
   const check = (settings: object) => emulator.call('PATCH', '/settings?dry_run=true', settings)

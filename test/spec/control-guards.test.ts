@@ -109,25 +109,22 @@ test('a preflight gets no CORS header, and neither does a response to a page of 
 
 test('no response can be framed, cached or read as another type', async () => {
   const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
-  const post = (raw: string, type = 'application/json') => ({
-    raw,
-    headers: { ...authorized, 'content-type': type },
-  })
   const responses = [
     ['GET', '/clock', undefined, { headers: authorized }, 200],
-    ['HEAD', '/clock', undefined, { headers: authorized }, 200],
     ['GET', '/health', undefined, {}, 200],
     ['GET', '/events', undefined, { headers: authorized }, 200],
     ['DELETE', '/requests', undefined, { headers: authorized }, 204],
-    ['POST', '/clock/advance', undefined, post('{'), 400],
     ['GET', '/clock', undefined, {}, 401],
     ['GET', '/clock', undefined, { headers: { ...authorized, host: 'example.com' } }, 403],
-    ['GET', '/%zz', undefined, { headers: authorized }, 404],
     ['GET', '/state/%zz', undefined, { headers: authorized }, 400],
-    ['GET', '/nowhere', undefined, { headers: authorized }, 404],
-    ['PUT', '/clock', undefined, { headers: authorized }, 405],
     ['POST', '/requests/verify', { match: { method: 'PUT' } }, { headers: authorized }, 409],
-    ['POST', '/reset', undefined, post('{}', 'text/plain'), 415],
+    [
+      'POST',
+      '/reset',
+      undefined,
+      { raw: '{}', headers: { ...authorized, 'content-type': 'text/plain' } },
+      415,
+    ],
     ['POST', '/break', undefined, { headers: authorized }, 500],
   ] as const
   for (const [method, path, json, how, status] of responses) {
@@ -161,11 +158,10 @@ test('the token is not read from the query, and is not an API key', async () => 
 
 test('without a token set, local clients need none', async () => {
   const emulator = await controlEmulator()
-  expect((await emulator.call('GET', '/clock')).status).toBe(200)
-  expect(
-    (await emulator.call('GET', '/clock', undefined, { headers: { host: `localhost:${emulator.port}` } }))
-      .status,
-  ).toBe(200)
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const headers = { host: `${host}:${emulator.port}` }
+    expect((await emulator.call('GET', '/clock', undefined, { headers })).status).toBe(200)
+  }
 })
 
 test('X1 an image or a link on a page of another site, which send no Origin, create no sandbox', async () => {

