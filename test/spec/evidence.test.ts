@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
@@ -45,6 +45,14 @@ async function closed(emulator: TestEmulator) {
   return ended(emulator)
 }
 
+/** Sends a GET on a connection of its own, and waits for the first bytes of the response. */
+async function begun(emulator: TestEmulator, path?: string) {
+  const socket = connect(portOf(emulator), '127.0.0.1')
+  socket.write(kept(portOf(emulator), path))
+  await once(socket, 'data')
+  return socket
+}
+
 function agentOf(keepAlive: boolean): Agent {
   const agent = new Agent({ keepAlive })
   onTestFinished(() => agent.destroy())
@@ -54,15 +62,11 @@ function agentOf(keepAlive: boolean): Agent {
 test('a connection that its client closes was closed by the client, with a FIN and with a RST', async () => {
   const emulator = await testEmulator()
   for (const close of ['end', 'resetAndDestroy'] as const) {
-    const socket = connect(portOf(emulator), '127.0.0.1')
-    socket.write(kept(portOf(emulator)))
-    await once(socket, 'data')
+    const socket = await begun(emulator)
     await ended(emulator)
     socket[close]()
-    expect((await closed(emulator)).at(-1)).toMatchObject({
-      end: 'whole',
-      connection: { closed_by: 'client' },
-    })
+    const connection = { closed_by: 'client' }
+    expect((await closed(emulator)).at(-1)).toMatchObject({ end: 'whole', connection })
   }
 })
 
@@ -84,9 +88,7 @@ test('a results stream that its client reads to the end is whole; one that it ab
   emulator.advance('24h')
   const path = `/v1/batch-predictions/${id}/results`
   const { text } = await emulator.get(path.slice(3))
-  const socket = connect(portOf(emulator), '127.0.0.1')
-  socket.write(kept(portOf(emulator), path))
-  await once(socket, 'data')
+  const socket = await begun(emulator, path)
   socket.destroy()
   const [whole, left] = (await closed(emulator)).slice(-2)
   expect(whole).toMatchObject({ end: 'whole' })
@@ -104,7 +106,7 @@ test.for([
   'an exchange that a fault cuts at %j is cut, and the emulator has closed it',
   async ([at, status]) => {
     const emulator = await testEmulator()
-    armRule(emulator.sandbox, { match: { operation: 'data-views.list' }, do: [{ cut: { at, how: 'rst' } }] })
+    armRule(emulator.sandbox, { do: [{ cut: { at, how: 'rst' } }] })
     await expect(emulator.get('/data-views')).rejects.toThrow()
     const [evidence] = await closed(emulator)
     expect(evidence).toMatchObject({ end: 'cut', connection: { closed_by: 'emulator', requests: 1 } })
@@ -115,13 +117,8 @@ test.for([
 
 test('an exchange that a fault holds open ends when its client closes the connection', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    match: { operation: 'data-views.list' },
-    do: [{ cut: { at: 'after-head', how: 'pause' } }],
-  })
-  const socket = connect(portOf(emulator), '127.0.0.1')
-  socket.write(kept(portOf(emulator)))
-  await once(socket, 'data')
+  armRule(emulator.sandbox, { do: [{ cut: { at: 'after-head', how: 'pause' } }] })
+  const socket = await begun(emulator)
   const open = async () => (await emulator.control('GET', '/requests')).body.data[0].evidence
   await expect.poll(async () => (await open()).end).toBe('held')
   expect(await open()).toMatchObject({ ended_ms: null, sent_bytes: null, connection: { closed_by: null } })
@@ -133,10 +130,7 @@ test('an exchange that a fault holds open ends when its client closes the connec
 
 test('a client that leaves while a fault delays its response has left', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    match: { operation: 'data-views.list' },
-    do: [{ pace: { before_head_ms: 60_000 } }],
-  })
+  armRule(emulator.sandbox, { do: [{ pace: { before_head_ms: 60_000 } }] })
   const socket = connect(portOf(emulator), '127.0.0.1')
   socket.write(kept(portOf(emulator)))
   await expect.poll(() => emulator.sandbox.log.size).toBe(1)
@@ -144,35 +138,23 @@ test('a client that leaves while a fault delays its response has left', async ()
   expect(await closed(emulator)).toMatchObject([{ end: 'left', sent_bytes: 0 }])
 })
 
-const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
-
 test('the body has its length and digest as it arrived, also coded, in pieces, and with wrong syntax', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const json = JSON.stringify(batchBody())
-  const coded = gzipSync(json)
-  await emulator.post('/batch-predictions', undefined, { raw: json })
-  await emulator.post('/batch-predictions', undefined, {
-    raw: coded,
-    headers: { 'content-encoding': 'gzip' },
-  })
-  await emulator.post('/batch-predictions', undefined, { raw: '{"half":' })
-  const head = {
-    ...AUTH,
-    Host: `127.0.0.1:${portOf(emulator)}`,
-    'Content-Type': 'application/json',
-    'Transfer-Encoding': 'chunked',
+  const bodies = [json, gzipSync(json), '{"half":']
+  for (const raw of bodies) {
+    const headers: Record<string, string> = typeof raw === 'string' ? {} : { 'content-encoding': 'gzip' }
+    await emulator.post('/batch-predictions', undefined, { raw, headers })
   }
-  const chunked = requestBytes({ method: 'POST', path: '/v1/batch-predictions', headers: head })
-  const chunks = [json.slice(0, 10), json.slice(10)].map(
-    (part) => `${part.length.toString(16)}\r\n${part}\r\n`,
+  const headers = { ...AUTH, 'Content-Type': 'application/json' }
+  const chunked = request(`${emulator.baseUrl}/batch-predictions`, { method: 'POST', headers })
+  chunked.write(json.slice(0, 10))
+  chunked.end(json.slice(10))
+  await once(chunked, 'response')
+  const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
+  expect((await ended(emulator)).map(({ body }) => body)).toEqual(
+    [...bodies, json].map((bytes) => ({ bytes: bytes.length, sha256: sha256(bytes) })),
   )
-  await overSocket(portOf(emulator), `${chunked}${chunks.join('')}0\r\n\r\n`)
-  expect((await ended(emulator)).map(({ body }) => body)).toEqual([
-    { bytes: json.length, sha256: sha256(json) },
-    { bytes: coded.length, sha256: sha256(coded) },
-    { bytes: 8, sha256: sha256('{"half":') },
-    { bytes: json.length, sha256: sha256(json) },
-  ])
 })
 
 test('a body that is refused before it is read to its end has no digest', async () => {
