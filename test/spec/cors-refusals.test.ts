@@ -46,13 +46,19 @@ test('a refused preflight is in the log, and its explanation names the origin an
   )
 })
 
-test('a preflight that is allowed stays out of the log, and takes no number', async () => {
+test('X2 an allowed preflight needs no key, uses no quota, creates no sandbox, and stays out of the log', async () => {
   const emulator = await testEmulator({ corsOrigins: [FOREIGN] })
-  for (const origin of ['http://localhost:5173', FOREIGN]) {
-    const { headers } = await preflight(emulator, origin)
+  for (const [origin, path] of [
+    ['http://localhost:5173', '/v1/pages'],
+    [FOREIGN, '/@absent/v1/pages'],
+  ] as const) {
+    const { status, headers } = await preflight(emulator, origin, 'POST', path)
+    expect([status, headers['access-control-allow-origin']]).toEqual([204, origin])
     expect(headers).not.toHaveProperty('x-emulator-request-id')
   }
-  expect(emulator.sandbox.log.requests).toBe(0)
+  const { log, limits } = emulator.sandbox
+  expect([log.requests, limits.windows.save()]).toEqual([0, []])
+  expect(emulator.emulator.sandboxes.list()).toHaveLength(1)
 })
 
 test('a request whose response the page cannot read is marked in the log, whether it was performed or refused', async () => {
