@@ -29,6 +29,7 @@ const SCRIPT: readonly (readonly [method: string, path: string, body?: object])[
   ['POST', '/v1/pages', { name: 5 }],
   ['GET', '/v1/nothing'],
   ['POST', '/v1/agents/generate', {}],
+  ['POST', '/__emulator/provider-events', { source: 'construction_management', event: 'Inspection:failed' }],
 ]
 
 /** The responses and the state file of a run in a time zone, on a data folder of its own. */
@@ -62,6 +63,7 @@ test('the same seed, clock and requests give the same bytes, on two data folders
     else process.env.TZ = TZ
   })
   const { hour, ...first } = await run('UTC')
+  expect(first.transcript.at(-1)).toContain('"thread_id"')
   for (const other of ['America/New_York', 'Asia/Kathmandu']) {
     const { hour: otherHour, ...rest } = await run(other)
     expect(otherHour).not.toBe(hour)

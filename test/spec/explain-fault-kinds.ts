@@ -66,11 +66,6 @@ export const faultKinds: Kinds = {
     create,
   ),
   '502-bad_gateway-fault-proxy': under([{ preset: 'html-error-page' }], list),
-  // The API has no conditional requests: only a fault responds with this.
-  '412-precondition_failed-fault': under(
-    [{ id: 'stale', match: LIST, do: [{ respond: { status: 412, code: 'precondition_failed' } }] }],
-    list,
-  ),
   '504-gateway_timeout-fault-after-the-effect': under([{ preset: 'ambiguous-gateway-5xx' }], create),
   '409-idempotency_key_in_use-fault': under([{ preset: 'concurrent-same-key' }], create),
   '429-rate_limit_exceeded-fault': under([{ preset: 'batch-admission-concurrency' }], create),

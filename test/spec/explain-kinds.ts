@@ -1,11 +1,10 @@
 import { connect } from 'node:net'
-import { Refusal, refuse } from '../../src/core/errors.ts'
-import { respondUnrouted } from '../../src/core/request/pipeline.ts'
+import { refuse } from '../../src/core/errors.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 import { journalOf } from '../support/journal.ts'
-import { batchBody, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 
 /** Makes a request, after all that it needs. Returns its id. */
@@ -58,12 +57,6 @@ const BATCHES = '/v1/batch-predictions'
 
 async function batch(emulator: TestEmulator, items = 2): Promise<string> {
   return (await emulator.post('/batch-predictions', batchBody(items))).body.id
-}
-
-async function afterMonth(emulator: TestEmulator): Promise<string> {
-  const id = await batch(emulator)
-  emulator.advance('30d')
-  return id
 }
 
 async function fill(emulator: TestEmulator, operation: string, remaining: number): Promise<void> {
@@ -127,7 +120,7 @@ export const specialKinds: Kinds = {
   'ok-sandbox-by-path': (emulator) => send(emulator, 'GET', '/@w3/v1/data-views?limit=1'),
 }
 
-/** A refusal of each code, and of each step that can raise it. */
+/** Refusals by each step that can raise one. */
 export const refusalKinds: Kinds = {
   '400-bad_request-percent': (emulator) => send(emulator, 'GET', '/v1/agents/%zz/automations'),
   '400-bad_request-wire': (emulator) => write(emulator, 'NONSENSE\r\n\r\n'),
@@ -140,29 +133,10 @@ export const refusalKinds: Kinds = {
     send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', {
       json: { code: 'secret-code', state: 'secret-state', redirect_uri: 'https://app.example/callback' },
     }),
-  '400-malformed_json': (emulator) => send(emulator, 'POST', '/v1/pages', { raw: '{"name": ' }),
   '400-malformed_message_id': (emulator) =>
     send(emulator, 'POST', '/v1/conversations/conversation-1/messages/not-a-uuid', {
       json: { like: 1 },
     }),
-  '400-not_an_agent_message': {
-    emulator: {
-      collections: {
-        ...sampleRecords,
-        messages: [{ id: MESSAGE, _emulator: { conversation_id: 'conversation-1', kind: 'user' } }],
-      },
-    },
-    make: (emulator) =>
-      send(emulator, 'POST', `/v1/conversations/conversation-1/messages/${MESSAGE}`, {
-        json: { like: 1 },
-      }),
-  },
-  '400-root_conversation': {
-    emulator: {
-      collections: { conversations: [{ id: 'root', _emulator: { teamspace_id: 'ts-a', root: true } }] },
-    },
-    make: (emulator) => send(emulator, 'DELETE', '/v1/conversations/root'),
-  },
   '401-unauthorized-no-key': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: '' }),
   '403-forbidden-denied': async (emulator) => {
     const keys = emulator.state('api_keys')
@@ -170,56 +144,27 @@ export const refusalKinds: Kinds = {
     change(emulator.sandbox, ({ tx }) => tx.put('api_keys', denied))
     return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
   },
-  // A private skill of another user would be a 404.
-  '403-forbidden-rights': {
-    emulator: {
-      collections: {
-        skills: [{ ...sampleRecords.skills?.[0], scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
-      },
-    },
-    make: (emulator) => send(emulator, 'POST', '/v1/skills/skill-1/promote', { key: 'KM' }),
-  },
   '403-forbidden-host': (emulator) =>
     send(emulator, 'GET', '/v1/data-views', { headers: { host: 'elsewhere.example' } }),
   '403-mcp_oauth_requires_user_principal': (emulator) =>
     send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', { key: 'KS', json: {} }),
   '404-not_found': (emulator) => send(emulator, 'GET', `${BATCHES}/nothing`),
-  '404-not_found-claim': (emulator) =>
-    send(emulator, 'POST', '/v1/agents/claim', { json: { claim_token: 'guess' } }),
   '404-route_not_found': (emulator) => send(emulator, 'GET', '/v1/batch-prediction?limit=1'),
   '405-method_not_allowed': (emulator) => send(emulator, 'PUT', '/v1/data-views'),
-  // A real client would have to wait for the timeout of the server, in real seconds.
-  '408-request_timeout': ({ sandbox }) => {
-    const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
-    const refusal = new Refusal('request_timeout', { detail: 'The request did not arrive in time.' })
-    const { headers } = respondUnrouted(sandbox, nothing, refusal)
-    return headers.find(([name]) => name === 'X-Emulator-Request-Id')?.[1] ?? ''
-  },
   '409-conflict': async (emulator) => {
     const id = await batch(emulator)
     emulator.advance('1h')
     return send(emulator, 'POST', `${BATCHES}/${id}/cancel`)
   },
-  '409-results_not_ready': async (emulator) =>
-    send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}/results`),
   '409-idempotency_key_reused': async (emulator) => {
     const headers = { 'idempotency-key': 'try-1' }
     await send(emulator, 'POST', BATCHES, { json: batchBody(1), headers })
     return send(emulator, 'POST', BATCHES, { json: batchBody(2), headers })
   },
-  '410-results_gone': async (emulator) =>
-    send(emulator, 'GET', `${BATCHES}/${await afterMonth(emulator)}/results`),
   '413-payload_too_large': {
     emulator: { settings: { 'http.body_limit': 100 } },
     make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 'x'.repeat(101) } }),
   },
-  '415-unsupported_media_type': (emulator) =>
-    send(emulator, 'POST', '/v1/pages', {
-      raw: 'name=x',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    }),
-  '417-expectation_failed': (emulator) =>
-    send(emulator, 'GET', '/v1/data-views', { headers: { expect: 'a miracle' } }),
   '429-rate_limit_exceeded-window': async (emulator) => {
     await fill(emulator, 'data-views.list', 0)
     return send(emulator, 'GET', '/v1/data-views')
@@ -231,20 +176,12 @@ export const refusalKinds: Kinds = {
       return send(emulator, 'POST', BATCHES, { json: batchBody() })
     },
   },
-  '431-header_fields_too_large': (emulator) =>
-    write(
-      emulator,
-      `GET /v1/data-views HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
-    ),
   '500-internal_error': (emulator) => {
     withJournal(emulator, () => {
       throw new TypeError('a defect')
     })
     return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
-  '501-emulator_contract_unspecified-converse': (emulator) =>
-    send(emulator, 'POST', '/v1/converse', { json: {} }),
-  '501-emulator_contract_unspecified-search': (emulator) => send(emulator, 'GET', '/v1/search?query=x'),
   '501-emulator_contract_unspecified-strict': {
     emulator: { collections: sampleRecords, strict: true },
     make: (emulator) => send(emulator, 'GET', '/v1/agents'),
