@@ -52,13 +52,6 @@ test('the time in which a test holds a request at a gate is no wait of its clien
   ])
 })
 
-test('an unknown code in except is refused, and the nearest one is named', async () => {
-  const emulator = await testEmulator()
-  const { status, body } = await emulator.control('GET', '/conduct?except=wait.too-shrt')
-  expect(status).toBe(400)
-  expect(JSON.stringify(body)).toContain('Did you mean \\"wait.too-short\\"?')
-})
-
 test('a client that leaves responses unread leaks their connections', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 3 })

@@ -161,13 +161,6 @@ test('a file of one page has 1 page', async () => {
   expect(line.error.detail).toContain('has 1 page, not 2')
 })
 
-test('a preflight has the date of the virtual clock', async () => {
-  const { request } = await testEmulator()
-  const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
-  const { status, headers: answered } = await request('OPTIONS', '/pages', { key: 'none', headers })
-  expect([status, answered.get('date')]).toEqual([204, 'Sun, 01 Mar 2026 12:00:00 GMT'])
-})
-
 test('a service key creates a teamspace without members and manages it, as does an account admin; other users do not see it', {
   tags: ['R031'],
 }, async () => {

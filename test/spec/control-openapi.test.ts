@@ -157,13 +157,7 @@ test('GET /openapi.json of the server describes the API, with its own URL and a 
     const own: Any = await (await fetch(url, inSandbox)).json()
     expect(own.servers).toEqual([{ url: `${emulator.url}/@w1/v1` }])
   }
-  const named = [
-    'Page',
-    'TeamspaceUserList',
-    'AgentTemplate',
-    'UnauthorizedError',
-    'RateLimitExceededProblem',
-  ]
+  const named = ['Page', 'TeamspaceUserList', 'UnauthorizedError', 'RateLimitExceededProblem']
   expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining(named))
   for (const { item } of operationsIn(api)) {
     for (const [status, { content = {} }] of Object.entries<Any>(item.responses)) {
@@ -185,24 +179,6 @@ test('the document of the control interface is sound and describes exactly the r
   expect(index.map((each: Any) => nameOf(each).replace('/__emulator', '')).sort()).toEqual(names)
 })
 
-test('a route describes its parameters, its body and an empty response', async () => {
-  const { paths } = (await described()).document
-  expect(paths['/reset'].post.requestBody.required).toBe(false)
-  const { required, content } = paths['/clock/advance'].post.requestBody
-  expect(required).toBe(true)
-  expect(content['application/json'].schema.properties).toHaveProperty('by')
-  expect(paths['/openapi.json'].get.parameters).toEqual([
-    {
-      name: 'api',
-      in: 'query',
-      required: false,
-      schema: { type: 'string', enum: ['control', 'workspace'], default: 'control' },
-    },
-    { $ref: '#/components/parameters/Sandbox' },
-  ])
-  expect(paths['/state/{collection}/{id}'].delete.responses[204]).toEqual({ description: 'Nothing.' })
-})
-
 test('the emulator serves each described method of each path, and no other method', async () => {
   const silent = { info: () => {}, warn: () => {}, error: () => {} }
   const { document, port } = await described({ logger: silent })
@@ -217,34 +193,25 @@ test('the emulator serves each described method of each path, and no other metho
   }
 })
 
-test('both servers of the document lead to the routes, and the variable of the second names a sandbox', async () => {
+test('a sandbox is named by the second server, or by a header of exactly the routes about a sandbox', async () => {
   const { document, emulator } = await described()
   await emulator.emulator.sandboxes.open('w3')
+  const asked = async (server: string, headers = {}): Promise<string> =>
+    ((await (await fetch(`${emulator.emulator.url}${server}/state`, { headers })).json()) as Any).sandbox
   const [plain, named] = document.servers
   expect([plain.url, named.url]).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
   expect(Object.keys(named.variables)).toEqual(['sandbox'])
-  for (const [url, sandbox] of [
-    [plain.url, 'default'],
-    [named.url.replace('{sandbox}', 'w3'), 'w3'],
-  ]) {
-    const response = await fetch(`http://127.0.0.1:${emulator.emulator.port}${url}/state`)
-    expect(((await response.json()) as Any).sandbox).toBe(sandbox)
-  }
-})
-
-test('exactly the routes about a sandbox accept the header that names one', async () => {
-  const { document, emulator } = await described()
-  const ref = '#/components/parameters/Sandbox'
-  const taking = operationsIn(document)
-    .filter(({ item }) => item.parameters.some(({ $ref }: Any) => $ref === ref))
-    .map(nameOf)
-  const stateful = routes.filter(({ withoutSandbox }) => withoutSandbox !== true).map(nameOf)
-  expect(taking.sort()).toEqual(stateful.sort())
+  expect(await asked(plain.url)).toBe('default')
+  expect(await asked(named.url.replace('{sandbox}', 'w3'))).toBe('w3')
   const { name, schema } = document.components.parameters.Sandbox
-  await emulator.emulator.sandboxes.open('w3')
-  const response = await fetch(`${emulator.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
-  expect(((await response.json()) as Any).sandbox).toBe('w3')
+  expect(await asked(plain.url, { [name]: 'w3' })).toBe('w3')
   expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
+  const ref = { $ref: '#/components/parameters/Sandbox' }
+  const stateful = operationsIn(document).filter(({ item }) =>
+    JSON.stringify(item).includes(JSON.stringify(ref)),
+  )
+  const declared = routes.filter(({ withoutSandbox }) => withoutSandbox !== true)
+  expect(stateful.map(nameOf).sort()).toEqual(declared.map(nameOf).sort())
 })
 
 test('successes have the statuses that the routes declare, refusals the error body', async () => {
@@ -289,7 +256,7 @@ test('a refusal has the described status and body', async () => {
   }
 })
 
-test('routes with a body describe it with its bound, and GET routes never do', async () => {
+test('routes describe their parameters, and their body with its bound if they have one, which no GET has', async () => {
   const { document } = await described()
   for (const { method, path, item } of operationsIn(document)) {
     const route = routes.find((each) => nameOf(each) === nameOf({ method, path }))
@@ -297,8 +264,18 @@ test('routes with a body describe it with its bound, and GET routes never do', a
     expect([method, path, item.requestBody !== undefined]).toEqual([method, path, hasBody])
     if (hasBody) expect(item.requestBody.content['application/json'].schema).toBeTypeOf('object')
   }
-  const { description } = document.paths['/state'].put.requestBody
-  expect(description).toBe('At most 33554432 bytes.')
+  const { paths } = document
+  expect(paths['/state'].put.requestBody.description).toBe('At most 33554432 bytes.')
+  expect(paths['/reset'].post.requestBody.required).toBe(false)
+  const { required, content } = paths['/clock/advance'].post.requestBody
+  expect([required, content['application/json'].schema.properties]).toMatchObject([true, { by: {} }])
+  const schema = { type: 'string', enum: ['control', 'workspace'], default: 'control' }
+  expect(paths['/openapi.json'].get.parameters[0]).toEqual({
+    name: 'api',
+    in: 'query',
+    required: false,
+    schema,
+  })
 })
 
 test('the feed of events is described as an event stream, everything else as JSON', async () => {

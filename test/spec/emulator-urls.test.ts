@@ -72,15 +72,9 @@ test('a webhook has the URLs of the server, so its object equals the response of
   expect(JSON.stringify(delivery.body)).toBe(text)
 })
 
-test('settings pin both URLs', async () => {
-  const emulator = await batchEmulator({
-    'errors.type_base': 'https://errors.example',
-    'connections.redirect_url': 'https://connect.example/{id}',
-  })
+test('a setting pins the types of problems', async () => {
+  const emulator = await batchEmulator({ 'errors.type_base': 'https://errors.example' })
   expect((await emulator.get('/batch-predictions/none')).body.type).toBe('https://errors.example/not_found')
   const { error } = (await emulator.get(`/batch-predictions/${await failed(emulator)}`)).body
   expect(error.type).toBe('https://errors.example/batch_failed')
-  expect((await emulator.post('/connections', {})).body.redirect_url).toMatch(
-    /^https:\/\/connect\.example\/\w+$/,
-  )
 })
