@@ -25,7 +25,7 @@ const SCRIPT: readonly (readonly [method: string, path: string, body?: object])[
   ['POST', '/__emulator/clock/advance', { by: '40h' }],
   ['GET', '/v1/batch-predictions/{batch}'],
   ['GET', '/v1/batch-predictions/{batch}/results'],
-  ['GET', `${REPORT}?start_date=2026-01-01&end_date=2026-02-01T10:00:00`],
+  ['GET', `${REPORT}?start_date=2026-01-01&end_date=2026-01-01T13:00:00`],
   ['POST', '/v1/pages', { name: 5 }],
   ['GET', '/v1/nothing'],
   ['POST', '/v1/agents/generate', {}],
