@@ -36,9 +36,7 @@ test.for<readonly [does: string, by: RequestOptions, ask: (emulator: TestEmulato
   },
 )
 
-test('what an account admin may do, and what the specification permits, does not name U071', {
-  tags: ['U071'],
-}, async () => {
+test('what an admin may do, or the specification permits, is not U071', { tags: ['U071'] }, async () => {
   const emulator = await emulatorWith()
   const flow = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
   const responses = [
@@ -52,9 +50,7 @@ test('what an account admin may do, and what the specification permits, does not
     expect([status < 300, assumed.includes('U071')]).toEqual([true, false])
 })
 
-test('U071 belongs to the caller of a response: a refusal names it only for a missing permission, a replay for its own caller', {
-  tags: ['U071'],
-}, async () => {
+test('a refusal names U071 only for a permission, a replay for its caller', { tags: ['U071'] }, async () => {
   const emulator = await emulatorWith()
   expect((await emulator.get(`${BATCHES}/none`, member)).assumed).not.toContain('U071')
   expect((await emulator.post('/pages', {}, member)).assumed).not.toContain('U071')
@@ -65,9 +61,7 @@ test('U071 belongs to the caller of a response: a refusal names it only for a mi
   expect(again.text).toBe(first.text)
 })
 
-test('the bounds of the structure of a body are named, also for a batch, and a body within them does not name them', {
-  tags: ['U081'],
-}, async () => {
+test('only a body beyond the bounds of structure names U081', { tags: ['U081'] }, async () => {
   const emulator = await emulatorWith()
   const nested = (levels: number) => `{"name":"x","more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   const post = (path: string, raw: string) => emulator.request('POST', path, { raw })
@@ -81,9 +75,7 @@ test('the bounds of the structure of a body are named, also for a batch, and a b
   expect([allowed.status, allowed.assumed.includes('U081')]).toEqual([200, false])
 })
 
-test('a request counts in the windows of the teamspace of its key, also when its path names another one, which is U070', {
-  tags: ['R257', 'U070'],
-}, async () => {
+test('a request counts for the teamspace of its key', { tags: ['R257', 'U070'] }, async () => {
   const membership = { id: 'm-b', teamspace_id: 'ts-b', user_id: 'user-owner', role: 'member', agent_ids: [] }
   const emulator = await batchEmulator(
     {},
@@ -114,9 +106,7 @@ test.for([
   },
 )
 
-test('a cursor of a report is for the same dates, in any form; with others it is an unknown one, which is U022', {
-  tags: ['R168', 'U022'],
-}, async () => {
+test('a cursor of a report is unknown with other dates', { tags: ['R168', 'U022'] }, async () => {
   const collections = {
     consumption_rows: ['a', 'b', 'c'].map((id) => consumptionRow(id, '2026-02-01T00:00:00.000Z')),
   }
@@ -159,9 +149,7 @@ test.for([
   },
 )
 
-test('a flow without a code accepts any code, which is U032, also with every setting; a flow with one does not name it', {
-  tags: ['U032'],
-}, async () => {
+test('a flow without a code accepts any code, which is U032', { tags: ['U032'] }, async () => {
   const flow = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
   for (const [code, named] of [
     [null, true],
@@ -205,9 +193,7 @@ test.for([
   },
 )
 
-test('a batch of which an item was rejected names it from then on, also while it is in progress', {
-  tags: ['U039', 'U055'],
-}, async () => {
+test('a batch names the assumption once an item is rejected', { tags: ['U039', 'U055'] }, async () => {
   const emulator = await batchEmulator({ 'batch.validation': 'item', 'batch.pace': { in_progress: 'hold' } })
   const { body } = await emulator.post(BATCHES, aBatch({ items: [UNKNOWN, FINE] }))
   const read = async () => (await emulator.get(`${BATCHES}/${body.id}`)).assumed.includes('U039')
@@ -220,9 +206,7 @@ test('a batch of which an item was rejected names it from then on, also while it
   )
 })
 
-test('an instant that was given in another form keeps it, as U013 says, and one that the emulator makes is UTC with milliseconds', {
-  tags: ['R003', 'U013'],
-}, async () => {
+test('a given instant keeps its form, a made one is UTC', { tags: ['R003', 'U013'] }, async () => {
   const given = '2026-01-01T01:30:00.123456+05:30'
   const view = { warehouse_dataset_name: 'x', knowledge_id: 'k', service_account_id: 's' }
   const data_views = [

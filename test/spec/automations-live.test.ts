@@ -45,17 +45,13 @@ test('a schedule fires at exactly its instants over a month', { tags: ['T35'] },
   expect(firings(emulator)).toEqual(workdays)
 })
 
-test('a schedule with seconds fires to the second, and never at the instant at which the sandbox starts', {
-  tags: ['T35'],
-}, async () => {
+test('a schedule with seconds fires to the second, never at the start', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '*/15 * * * * *')])
   await emulator.advance('1m')
   expect(firings(emulator)).toEqual([15_000, 30_000, 45_000, 60_000].map((after) => START + after))
 })
 
-test('each firing queues a run of the agent, which is executed a second later, also without its automation', {
-  tags: ['T35', 'R186'],
-}, async () => {
+test('a firing queues a run, which is executed a second later', { tags: ['T35', 'R186'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '0 6 * * *')])
   await emulator.advance('18h')
   const [run] = emulator.state('agent_runs')
@@ -78,9 +74,7 @@ test('each firing queues a run of the agent, which is executed a second later, a
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('the runs of a month, ids included, do not depend on the number of steps, restarts and reloads', {
-  tags: ['T35'],
-}, async () => {
+test('the runs of a month do not depend on steps, restarts and reloads', { tags: ['T35'] }, async () => {
   const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
   const whole = await liveEmulator(automations)
   await whole.advance('30d')
@@ -101,9 +95,7 @@ test('the runs of a month, ids included, do not depend on the number of steps, r
   expect(ahead(emulator)).toEqual(ahead(whole))
 })
 
-test('automations of the demo data are scheduled as their records describe, except the deleted one', {
-  tags: ['T35'],
-}, async () => {
+test('automations of demo are scheduled, except the deleted one', { tags: ['T35'] }, async () => {
   const clock = '2026-03-01T12:00:00.000Z'
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
   onTestFinished(() => emulator.close())
@@ -114,9 +106,7 @@ test('automations of the demo data are scheduled as their records describe, exce
   ])
 })
 
-test('a deleted automation no longer fires, and its history stays', {
-  tags: ['R120', 'R184'],
-}, async () => {
+test('a deleted automation no longer fires, and its runs stay', { tags: ['R120', 'R184'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
   await emulator.advance('121m')
   const history = emulator.state('agent_runs')
@@ -128,9 +118,7 @@ test('a deleted automation no longer fires, and its history stays', {
   expect(again.state('agent_runs').slice(0, history.length)).toEqual(history)
 })
 
-test('with automations.queued_runs=drop a queued run of a deleted automation never executes, and others do', {
-  tags: ['R186'],
-}, async () => {
+test('a setting drops queued runs of a deleted automation only', { tags: ['R186'] }, async () => {
   const settings = { 'automations.queued_runs': 'drop' }
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
     settings,
@@ -144,9 +132,7 @@ test('with automations.queued_runs=drop a queued run of a deleted automation nev
   ])
 })
 
-test('a deleted automation does not fire even if its event is still in the schedule', {
-  tags: ['R120'],
-}, async () => {
+test('a leftover event does not fire a deleted automation', { tags: ['R120'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   const document = documentOf(emulator)
   document.collections.automations[0]._emulator.deleted_at = '2026-03-01T12:00:00.000Z'
@@ -164,9 +150,7 @@ test('neither a creation nor an update over the API sets a schedule', { tags: ['
   expect(emulator.state('agent_runs')).toMatchObject([{ automation_id: 'u1' }])
 })
 
-test('a schedule written through the control interface applies from then on, until the record is deleted', {
-  tags: ['T35'],
-}, async () => {
+test('a written schedule applies from then on, until a deletion', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', null)])
   await emulator.advance('90m')
   const deleted_at = '2026-03-01T12:00:00.000Z'
@@ -195,9 +179,7 @@ test('writing a record again with the same schedule does not move its event', { 
   expect(emulator.sandbox.scheduler.horizon()).toEqual(before)
 })
 
-test('an automation written at the instant of its firing, but before it, fires once', {
-  tags: ['T35'],
-}, async () => {
+test('an automation written at the instant of its firing fires once', { tags: ['T35'] }, async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
   const emulator = await liveEmulator(automations)
   await emulator.control('POST', '/clock/advance', { steps: 1 })
@@ -215,9 +197,7 @@ test('an automation written at the instant of its firing, but before it, fires o
   expect([firings(emulator), firings(emulator, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
 })
 
-test('an automation added later by a fixtures document fires from then on', {
-  tags: ['T35'],
-}, async () => {
+test('an automation of later fixtures fires from then on', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([])
   await emulator.advance('150m')
   const collections = { automations: [anAutomation('u1', '@hourly')] }
@@ -228,9 +208,7 @@ test('an automation added later by a fixtures document fires from then on', {
 
 const aRun = (id: string, status: string, queued_at: string) => ({ id, agent_id: 'a1', status, queued_at })
 
-test('queued runs in fixtures execute after their queue time, or at once if it is over, unless they are dropped', {
-  tags: ['T35'],
-}, async () => {
+test('queued runs in fixtures execute after their queue time, or at once', { tags: ['T35'] }, async () => {
   const agent_runs = [
     aRun('ahead', 'queued', '2026-03-01T12:00:30.000Z'),
     aRun('now', 'queued', '2026-03-01T12:00:00.000Z'),
@@ -254,9 +232,7 @@ test('queued runs in fixtures execute after their queue time, or at once if it i
   ])
 })
 
-test('an invalid schedule is refused in fixtures, a write and a document with its pointer, and changes nothing', {
-  tags: ['T35'],
-}, async () => {
+test('an invalid schedule is refused with its pointer, and nothing changes', { tags: ['T35'] }, async () => {
   const inFixtures = liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', 'daily')])
   await expect(inFixtures).rejects.toThrow('/collections/automations/1/_emulator/schedule: ')
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])

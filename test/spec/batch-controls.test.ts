@@ -148,9 +148,7 @@ test.for(['validating', 'in_progress', 'finalizing'])(
   },
 )
 
-test('an intervention that the table of transitions does not allow is refused with the current status', {
-  tags: ['R114'],
-}, async () => {
+test('an intervention without a transition is refused with the status', { tags: ['R114'] }, async () => {
   const moves: Record<string, readonly string[]> = {
     fail: ['validating', 'in_progress'],
     expire: ['validating', 'in_progress'],

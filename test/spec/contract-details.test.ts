@@ -104,9 +104,7 @@ test('a page shows parent as null only under its setting, in the OpenAPI documen
   expect((await document()).paths['/skills/{skill_id}/promote'].post.responses).toHaveProperty('400')
 })
 
-test('a private skill of another user gets the same 404 as one that does not exist', {
-  tags: ['R174'],
-}, async () => {
+test('a private skill of another user is like a missing one: 404', { tags: ['R174'] }, async () => {
   const emulator = await testEmulator({ collections: records })
   const promote = (id: string) => emulator.post(`/skills/${id}/promote`, undefined, { key: 'K2' })
   const [other, none] = [await promote('skill-1'), await promote('skill-9')]
@@ -161,9 +159,7 @@ test('a file of one page has 1 page', async () => {
   expect(line.error.detail).toContain('has 1 page, not 2')
 })
 
-test('a service key creates a teamspace without members and manages it, as does an account admin; other users do not see it', {
-  tags: ['R031'],
-}, async () => {
+test('only the service key and admins see a teamspace without members', { tags: ['R031'] }, async () => {
   const { post, patch, get } = await testEmulator()
   const { id } = (await post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })).body
   const path = `/organization/teamspaces/${id}`

@@ -5,9 +5,7 @@ import { testEmulator } from '../support/emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
-test('health has the versions of the emulator and of the contract, and the index that of the contract', {
-  tags: ['R286'],
-}, async () => {
+test('health and index have the version of the contract', { tags: ['R286'] }, async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/health')).body).toEqual({
     status: 'ok',
@@ -140,9 +138,7 @@ test('generating records without the records that they need is a 400 that names 
   ])
 })
 
-test('the type of a problem in a result line or a batch also leads to its explanation', {
-  tags: ['R251'],
-}, async () => {
+test('the type of a problem of a line or a batch leads to its meaning', { tags: ['R251'] }, async () => {
   const emulator = await testEmulator()
   for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
     const response = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)

@@ -54,9 +54,7 @@ async function run(zone: string) {
   return { hour: new Date(0).getHours(), transcript, state: readFileSync(join(data, 'default.json'), 'utf8') }
 }
 
-test('the same seed, clock and requests give the same bytes, on two data folders and in three time zones', {
-  tags: ['R003', 'R296'],
-}, async () => {
+test('the same requests give the same bytes in three time zones', { tags: ['R003', 'R296'] }, async () => {
   const { TZ } = process.env
   onTestFinished(() => {
     if (TZ === undefined) delete process.env.TZ

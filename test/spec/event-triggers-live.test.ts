@@ -45,9 +45,7 @@ async function emit(emulator: TestEmulator, event: object = created) {
 
 const t1 = '/agents/a1/event-triggers/t1'
 
-test('an event fires its trigger: a run of the agent is queued, and executed after a second', {
-  tags: ['R237'],
-}, async () => {
+test('an event queues a run of its trigger, executed a second later', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const response = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
   const [run] = emulator.state('agent_runs')
@@ -78,9 +76,7 @@ test('an event fires its trigger: a run of the agent is queued, and executed aft
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('an event fires the enabled triggers of its source and name whose conditions hold, in every teamspace, and the reply gives each reason', {
-  tags: ['R237', 'U062'],
-}, async () => {
+test('each trigger that fits an event fires, others have a reason', { tags: ['R237', 'U062'] }, async () => {
   const emulator = await liveEmulator([
     aTrigger('paused', { enabled: false }),
     aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
@@ -103,9 +99,7 @@ test('an event fires the enabled triggers of its source and name whose condition
   expect(emulator.state('agent_runs')).toHaveLength(3)
 })
 
-test('a trigger shares one thread between its events, also after a restart, unless response_thread is set', {
-  tags: ['R073', 'R238'],
-}, async () => {
+test('events of a trigger share a thread by default', { tags: ['R073', 'R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   const threadsOf = async (at: TestEmulator): Promise<string[]> =>
     (await emit(at)).fired.map(({ thread_id }: { thread_id: string }) => thread_id)
@@ -127,9 +121,7 @@ test('a trigger that starts a new thread each time keeps none', { tags: ['R238']
   expect(emulator.state('event_triggers')[0]._emulator.thread_id).toBeNull()
 })
 
-test('no response shows the thread of a trigger, and firing does not change updated_at', {
-  tags: ['R073'],
-}, async () => {
+test('no response shows the thread, and firing keeps updated_at', { tags: ['R073'] }, async () => {
   const emulator = await liveEmulator()
   await emit(emulator)
   const { body } = await emulator.get('/agents/a1/event-triggers')
@@ -137,9 +129,7 @@ test('no response shows the thread of a trigger, and firing does not change upda
   expect(JSON.stringify(body)).not.toContain('thread_id')
 })
 
-test('a trigger that PATCH pauses runs on no event, and once resumed on later events only', {
-  tags: ['R116', 'R117', 'U058'],
-}, async () => {
+test('a trigger never runs on an event of its pause', { tags: ['R116', 'R117', 'U058'] }, async () => {
   const emulator = await liveEmulator()
   expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
   const { fired, not_fired } = await emit(emulator)
@@ -152,9 +142,7 @@ test('a trigger that PATCH pauses runs on no event, and once resumed on later ev
   expect(emulator.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
 })
 
-test('a run that is queued when its trigger is paused or deleted still executes', {
-  tags: ['R116'],
-}, async () => {
+test('a queued run executes though its trigger is paused or deleted', { tags: ['R116'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   await emit(emulator)
   await emulator.patch(t1, { enabled: false })
@@ -163,9 +151,7 @@ test('a run that is queued when its trigger is paused or deleted still executes'
   expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
 })
 
-test('a trigger created over the API fires, and an update of its event moves it', {
-  tags: ['R237'],
-}, async () => {
+test('a trigger of the API fires, on its new event after an update', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator([])
   const { body } = await emulator.post('/agents/a1/event-triggers', {
     trigger_source: 'file_sharing',
@@ -195,9 +181,7 @@ test.for(['3651d', 'soon', '-1s'])('%s is refused as a queue time', { tags: ['T3
   )
 })
 
-test('a source has only the name that the settings give it', {
-  tags: ['U008'],
-}, async () => {
+test('a source has only the name that the settings give it', { tags: ['U008'] }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   const emulator = await liveEmulator([aTrigger('t1')], { settings })
   const { source, fired } = await emit(emulator, { source: 'drive', event: 'File:created' })
@@ -239,9 +223,7 @@ test('a run keeps the given payload unchanged, up to 65,536 characters', { tags:
   expect([first, long?.length, none]).toEqual([JSON.stringify(odd), 65_536, '{}'])
 })
 
-test('GET /agent-runs lists the runs in the order in which they were queued, and the threads', {
-  tags: ['R238'],
-}, async () => {
+test('GET /agent-runs lists the runs as they were queued, and the threads', { tags: ['R238'] }, async () => {
   const fromFixtures = (id: string, queued_at: string, thread_id: string | null) => {
     return { id, agent_id: 'a1', status: 'executed', queued_at, executed_at: queued_at, thread_id }
   }
