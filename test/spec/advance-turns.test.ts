@@ -30,25 +30,6 @@ test('other requests are served between the turns of an advance, at the instant 
   expect(body.to).toBe('2026-03-02T12:00:00.000Z')
 })
 
-test('an advance runs at most max_events events, and reports the instant that it reached', async () => {
-  const emulator = await minutelyEmulator()
-  const { body, status } = await advance(emulator, { by: '365d', max_events: 2_500 })
-  expect(status).toBe(200)
-  expect(body).toMatchObject({
-    stopped: 'limit',
-    to: '2026-03-02T08:50:01.000Z',
-    events: { length: 1_000 },
-    omitted: { 'automation.fire': 750, 'agent-run.execute': 750 },
-  })
-  expect((await emulator.control('GET', '/clock')).body.now).toBe(body.to)
-  const rest = await advance(emulator, { to: '2026-03-02T09:00:00Z', max_events: 1_000_000 })
-  expect(rest.body).not.toHaveProperty('stopped')
-  for (const max_events of [0, 1_000_001, 1.5, '5']) {
-    const response = await advance(emulator, { by: '1h', max_events })
-    expect(response.body.details.errors).toMatchObject([{ pointer: '/max_events' }])
-  }
-})
-
 test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
   const { hostTime, ran } = slowHost(START)
   const emulator = await minutelyEmulator({ hostTime })
