@@ -19,11 +19,8 @@ test('an advance until a batch is terminal ends with its last transition, and a 
   const id = await pacedBatch(emulator)
   const { status, body } = await until(emulator, { batch: id })
   expect(status).toBe(200)
-  expect(body.events).toMatchObject([
-    { kind: 'batch.start' },
-    { kind: 'batch.finalize' },
-    { kind: 'batch.complete' },
-  ])
+  const kinds = ['batch.start', 'batch.finalize', 'batch.complete']
+  expect(body.events).toMatchObject(kinds.map((kind) => ({ kind })))
   expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', completed_at: body.to })
 })
 

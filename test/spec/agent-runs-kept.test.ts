@@ -36,11 +36,8 @@ test('the newest 1,000 runs of an automation are kept, others counted', { tags: 
   const emulator = await liveEmulator({ collections: { automations: everyMinute } })
   emulator.advance('18h')
   const kept = queuedBy(emulator, 'u1')
-  expect([kept.length, kept[0], kept.at(-1)]).toEqual([
-    1_000,
-    '2026-03-01T13:21:00.000Z',
-    '2026-03-02T06:00:00.000Z',
-  ])
+  expect(kept).toHaveLength(1_000)
+  expect([kept[0], kept.at(-1)]).toEqual(['2026-03-01T13:21:00.000Z', '2026-03-02T06:00:00.000Z'])
   expect(queuedBy(emulator, 'u2')).toHaveLength(18)
   const { body } = await emulator.control('GET', '/agent-runs')
   expect([body.data.length, body.dropped]).toEqual([1_018, 80])

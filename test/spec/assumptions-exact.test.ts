@@ -77,10 +77,8 @@ test('only a body beyond the bounds of structure names U081', { tags: ['U081'] }
 
 test('a request counts for the teamspace of its key', { tags: ['R257', 'U070'] }, async () => {
   const membership = { id: 'm-b', teamspace_id: 'ts-b', user_id: 'user-owner', role: 'member', agent_ids: [] }
-  const emulator = await batchEmulator(
-    {},
-    { collections: { memberships: [{ ...membership, created_at: JANUARY }] } },
-  )
+  const memberships = [{ ...membership, created_at: JANUARY }]
+  const emulator = await batchEmulator({}, { collections: { memberships } })
   const read = async (teamspace: string, options: RequestOptions) => {
     const { headers, assumed } = await emulator.get(`/organization/teamspaces/${teamspace}/users`, options)
     return [headers.get('x-ratelimit-remaining'), assumed.includes('U070')]
@@ -107,9 +105,8 @@ test.for([
 )
 
 test('a cursor of a report is unknown with other dates', { tags: ['R168', 'U022'] }, async () => {
-  const collections = {
-    consumption_rows: ['a', 'b', 'c'].map((id) => consumptionRow(id, '2026-02-01T00:00:00.000Z')),
-  }
+  const rowOf = (id: string) => consumptionRow(id, '2026-02-01T00:00:00.000Z')
+  const collections = { consumption_rows: ['a', 'b', 'c'].map(rowOf) }
   const read = (emulator: TestEmulator, query: string) => emulator.get(`${REPORT}?limit=1&${query}`)
   const dates = 'start_date=2026-01-15&end_date=2026-02-28'
   const emulator = await batchEmulator({}, { collections })
@@ -118,11 +115,7 @@ test('a cursor of a report is unknown with other dates', { tags: ['R168', 'U022'
     (await read(emulator, query)).body.data.map((each: { resource: string }) => each.resource)
   for (const form of ['2026-01-15', '20260115', '2026-01-15T01:00:00.0000%2B01:00', '2026-01-14T24:00Z'])
     expect(await rows(`start_date=${form}&end_date=2026-02-28&after=${last_id}`)).toEqual(['b'])
-  for (const other of [
-    '',
-    'start_date=2026-01-15',
-    'start_date=2026-01-15T00:00:00.0001Z&end_date=2026-02-28',
-  ]) {
+  for (const other of ['', 'start_date=2026-01-15', dates.replace('-15', '-15T00:00:00.0001Z')]) {
     for (const cursor of [`after=${last_id}`, `before=${first_id}`]) {
       const { status, assumed } = await read(emulator, `${other}&${cursor}`)
       expect([status, assumed]).toEqual([400, ['U022', 'U065', 'U067']])
@@ -201,9 +194,8 @@ test('a batch names the assumption once an item is rejected', { tags: ['U039', '
   emulator.advance('2s')
   expect(await read()).toBe(true)
   await emulator.control('PATCH', '/settings', { 'batch.validation': null })
-  expect((await emulator.get(`${BATCHES}/${body.id}`)).assumed).toEqual(
-    expect.arrayContaining(['U039', 'U055']),
-  )
+  const later = await emulator.get(`${BATCHES}/${body.id}`)
+  expect(later.assumed).toEqual(expect.arrayContaining(['U039', 'U055']))
 })
 
 test('a given instant keeps its form, a made one is UTC', { tags: ['R003', 'U013'] }, async () => {
@@ -215,10 +207,7 @@ test('a given instant keeps its form, a made one is UTC', { tags: ['R003', 'U013
   ]
   const emulator = await batchEmulator({}, { collections: { data_views } })
   const { data } = (await emulator.get('/data-views')).body
-  expect(data.map(({ created_at }: { created_at: string }) => created_at)).toEqual([
-    '2026-02-28T12:00:00.000Z',
-    given,
-  ])
+  expect(data).toMatchObject([{ created_at: '2026-02-28T12:00:00.000Z' }, { created_at: given }])
   const { body } = await emulator.control('GET', '/assumptions')
   const { decision } = body.data.find(({ id }: { id: string }) => id === 'U013')
   expect(decision).toContain('keeps its form')

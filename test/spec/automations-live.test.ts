@@ -15,10 +15,7 @@ function anAutomation(id: string, schedule: string | null, facts: object = {}) {
   return { id, title: `Automation ${id}`, _emulator: { agent_id: 'a1', schedule, ...facts } }
 }
 
-function liveEmulator(
-  automations: readonly object[],
-  options: TestEmulatorOptions = {},
-): Promise<TestEmulator> {
+function liveEmulator(automations: readonly object[], options: TestEmulatorOptions = {}) {
   const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
   return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
 }
@@ -120,9 +117,8 @@ test('a deleted automation no longer fires, and its runs stay', { tags: ['R120',
 
 test('a setting drops queued runs of a deleted automation only', { tags: ['R186'] }, async () => {
   const settings = { 'automations.queued_runs': 'drop' }
-  const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
-    settings,
-  })
+  const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
+  const emulator = await liveEmulator(automations, { settings })
   await emulator.advance('1h')
   await emulator.delete(`${at}/u1`)
   await emulator.advance('1m')
@@ -220,9 +216,8 @@ test('queued runs in fixtures execute after their queue time, or at once', { tag
   const emulator = await liveEmulator([], { collections: { agent_runs } })
   await emulator.control('PATCH', '/state/agent_runs/by%20hand', { status: 'dropped' })
   await emulator.advance('1h')
-  expect(
-    emulator.state('agent_runs').map(({ id, status, executed_at }) => [id, status, executed_at]),
-  ).toEqual([
+  const runs = emulator.state('agent_runs')
+  expect(runs.map(({ id, status, executed_at }) => [id, status, executed_at])).toEqual([
     ['ahead', 'executed', '2026-03-01T12:00:31.000Z'],
     ['now', 'executed', '2026-03-01T12:00:01.000Z'],
     ['past', 'executed', '2026-03-01T12:00:00.000Z'],
@@ -242,9 +237,7 @@ test('an invalid schedule is refused with its pointer, and nothing changes', { t
   expect(written.body.message).toContain('"30 6 * * 1-5"')
   const document = documentOf(emulator)
   document.collections.automations[0]._emulator.schedule = 'daily'
-  expect(() => loadDocument(emulator.sandbox, document)).toThrow(
-    '/collections/automations/0/_emulator/schedule',
-  )
+  expect(() => loadDocument(emulator.sandbox, document)).toThrow('/automations/0/_emulator/schedule')
   expect(emulator.digest()).toBe(before)
 })
 

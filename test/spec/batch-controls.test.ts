@@ -105,9 +105,8 @@ test('a held batch stays in its phase until it is released, whatever the phase',
 })
 
 test('releasing a batch ends a phase whose pace is hold', async () => {
-  const emulator = await batchEmulator({
-    'batch.pace': { validating: 'hold', in_progress: 'hold', finalizing: 'hold' },
-  })
+  const pace = { validating: 'hold', in_progress: 'hold', finalizing: 'hold' }
+  const emulator = await batchEmulator({ 'batch.pace': pace })
   const { id } = await createBatch(emulator)
   const seen = []
   for (let n = 0; n < 4; n++) {
@@ -162,11 +161,8 @@ test('an intervention without a transition is refused with the status', { tags: 
       const { id } = await createBatch(emulator)
       const batch = await bring(emulator, id, status)
       const refusal = refusalOf(() => intervene(emulator, name, id))
-      expect([name, status, refusal?.code]).toEqual([
-        name,
-        status,
-        from.includes(status) ? undefined : 'conflict',
-      ])
+      const code = from.includes(status) ? undefined : 'conflict'
+      expect([name, status, refusal?.code]).toEqual([name, status, code])
       if (refusal === undefined) continue
       expect(refusal.message).toContain(status)
       expect(await retrieve(emulator, id)).toEqual(batch)

@@ -30,10 +30,8 @@ test.for<[method: string, path: string, body: (instant: string) => object, point
     for (const instant of [BEFORE, AFTER, '0000-01-01T00:00:00Z']) {
       const response = await emulator.control(method, path, body(instant))
       expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
-      expect(response.body.details.errors).toContainEqual({
-        pointer,
-        detail: expect.stringContaining(BOUNDS),
-      })
+      const detail = expect.stringContaining(BOUNDS)
+      expect(response.body.details.errors).toContainEqual({ pointer, detail })
     }
     expect(emulator.digest()).toBe(before)
   },
@@ -44,10 +42,8 @@ test.for([BEFORE, AFTER])(
   async (now) => {
     const emulator = await testEmulator()
     const { body: state } = await emulator.control('GET', '/state')
-    const { status, body } = await emulator.control('PUT', '/state', {
-      ...state,
-      clock: { ...state.clock, now },
-    })
+    const clock = { ...state.clock, now }
+    const { status, body } = await emulator.control('PUT', '/state', { ...state, clock })
     const detail = expect.stringContaining(BOUNDS)
     expect([status, body.details.errors]).toEqual([400, [{ pointer: '/clock/now', detail }]])
     expect(scenarioClock().safeParse({ now }).error?.message).toContain(BOUNDS)
@@ -59,9 +55,8 @@ test('a sandbox that starts at the first instant of the clock continues there af
   const data = dataFolder()
   const options = { fixtures: 'demo', clock: '1970-01-01T00:00:00.000Z' } as const
   const first = await alive(data, options)
-  const response = await fetch(`${first.emulator.baseUrl}/agents`, {
-    headers: { authorization: 'Bearer live_demo_owner' },
-  })
+  const headers = { authorization: 'Bearer live_demo_owner' }
+  const response = await fetch(`${first.emulator.baseUrl}/agents`, { headers })
   expect(Number(response.headers.get('x-ratelimit-reset'))).toBeGreaterThan(0)
   const { body: state } = await first.control('GET', '/state')
   expect((await first.control('PUT', '/state', state)).status).toBe(200)

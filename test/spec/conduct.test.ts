@@ -99,11 +99,7 @@ test('a client that stops after an empty page is found', async () => {
 const PAGE = { name: 'Roof plan' }
 
 test.for<[what: string, next: RequestOptions, expected: RegExp]>([
-  [
-    'with a body that is encoded twice',
-    { json: JSON.stringify(PAGE) },
-    /^body.*was encoded as JSON twice\.$/,
-  ],
+  ['with a body encoded twice', { json: JSON.stringify(PAGE) }, /^body.*was encoded as JSON twice\.$/],
   ['with a body that is cut', { raw: '{"name":' }, /^body.*was cut: 8 of 20 bytes\.$/],
   ['without its key', { json: PAGE, key: 'none' }, /^request.*had no Authorization header\.$/],
 ])('a create that is repeated %s is found without an idempotency key', async ([, next, expected]) => {

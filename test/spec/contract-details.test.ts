@@ -81,14 +81,7 @@ test('errors.type_base has to be the base of a URL', async () => {
   const set = (base: string) => emulator.control('PATCH', '/settings', { 'errors.type_base': base })
   for (const base of ['https://errors.example.com/v1', 'urn:problems', '{emulator}/other'])
     expect([base, (await set(base)).status]).toEqual([base, 200])
-  for (const base of [
-    'errors',
-    '/problems',
-    'https://',
-    'https://a.example/x?y',
-    'https://a/#x',
-    'https://a/ b',
-  ]) {
+  for (const base of ['errors', '/problems', 'https://', 'https://a/x?y', 'https://a/#x', 'https://a/ b']) {
     const { status, text: body } = await set(base)
     expect([base, status, body]).toEqual([base, 400, expect.stringContaining('must be an absolute URL')])
   }

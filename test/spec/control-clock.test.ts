@@ -113,11 +113,8 @@ test.for<[method: string, path: string, body: object]>([
 test('PATCH changes the rate and skip_on_poll, moves the clock forward, and runs the events in between', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
-  const response = await emulator.call('PATCH', '/clock', {
-    now: '2026-03-01T13:00:00Z',
-    rate: 60,
-    skip_on_poll: true,
-  })
+  const forward = { now: '2026-03-01T13:00:00Z', rate: 60, skip_on_poll: true }
+  const response = await emulator.call('PATCH', '/clock', forward)
   const changed = { now: '2026-03-01T13:00:00.000Z', rate: 60, skip_on_poll: true }
   expect(response.body).toMatchObject({ ...changed, next: null })
   expect((await emulator.call('GET', '/state/shelves/s1')).body.status).toBe('closed')

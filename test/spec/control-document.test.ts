@@ -52,11 +52,7 @@ test.for<[name: string, body: object, pointer: string]>([
   ['a file', { fixtures: '/etc/passwd' }, '/fixtures'],
   ['a file to extend', { fixtures: { extends: '../secrets.json' } }, '/fixtures/extends'],
   ['an unknown key', { fixtures: { colections: {} } }, '/fixtures/colections'],
-  [
-    'one invalid record',
-    { fixtures: { collections: { shelves: [LONG] } } },
-    '/fixtures/collections/shelves/0/name',
-  ],
+  ['a long name', { fixtures: { collections: { shelves: [LONG] } } }, '/fixtures/collections/shelves/0/name'],
   ['books without a shelf', { fixtures: { generate: { books: 1 } } }, '/fixtures/generate'],
   ['a seed that is no integer', { seed: 1.5 }, '/seed'],
   ['an instant without a zone', { clock: '2030-01-02T00:00:00' }, '/clock'],
@@ -130,12 +126,8 @@ test('generating records without the records that they need is a 400 that names 
   const emulator = await controlEmulator({ fixtures: { collections: {} } })
   const response = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
   expect(response.status).toBe(400)
-  expect(response.body.details.errors).toEqual([
-    {
-      pointer: '/generate',
-      detail: 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.',
-    },
-  ])
+  const detail = 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.'
+  expect(response.body.details.errors).toEqual([{ pointer: '/generate', detail }])
 })
 
 test('the type of a problem of a line or a batch leads to its meaning', { tags: ['R251'] }, async () => {
@@ -149,9 +141,6 @@ test('the type of a problem of a line or a batch leads to its meaning', { tags: 
 
 test('/_x-steady/health, which generated test scripts probe, responds like /ready', async () => {
   const { emulator } = await testEmulator()
-  for (const url of [
-    emulator.controlUrl.replace('/__emulator', '/_x-steady/health'),
-    `${emulator.controlUrl}/ready`,
-  ])
-    expect(await (await fetch(url)).json()).toEqual({ status: 'ready' })
+  for (const path of ['/_x-steady/health', '/__emulator/ready'])
+    expect(await (await fetch(emulator.url + path)).json()).toEqual({ status: 'ready' })
 })

@@ -6,9 +6,8 @@ test('a limit of one operation can be set, listed and removed', { tags: ['R258']
   const response = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
   expect(response.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
   expect([1, 2, 3].map(() => emulator.perform('books.list'))).toEqual([200, 200, 429])
-  expect((await emulator.call('GET', '/state')).body.settings).toEqual({
-    'limits.overrides': response.body.data,
-  })
+  const { settings } = (await emulator.call('GET', '/state')).body
+  expect(settings).toEqual({ 'limits.overrides': response.body.data })
   await emulator.call('PUT', '/limits/books.create', { limit: 1 })
   const again = await emulator.call('PUT', '/limits/books.list', { limit: 3 })
   expect(again.body.data).toEqual([
@@ -108,10 +107,8 @@ test('the windows of one operation or of all can be emptied, and limits that wer
   const { body } = await emulator.call('DELETE', '/limits?operation=books.list')
   expect(body).toEqual({ removed: ['ts-a books.list'] })
   expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
-  expect((await emulator.call('DELETE', '/limits')).body.removed).toEqual([
-    'ts-a books.create',
-    'ts-a books.list',
-  ])
+  const { removed } = (await emulator.call('DELETE', '/limits')).body
+  expect(removed).toEqual(['ts-a books.create', 'ts-a books.list'])
   expect((await emulator.call('GET', '/limits')).body).toMatchObject({ data: [], overrides: [{ limit: 1 }] })
   const { status, body: refusal } = await emulator.call('DELETE', '/limits?operation=books.lst')
   expect([status, refusal.message]).toEqual([404, expect.stringContaining('Did you mean "books.list"?')])

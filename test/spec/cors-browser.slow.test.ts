@@ -71,11 +71,7 @@ async function fetched([url, init]: readonly [string, Init]): Promise<string> {
 const AUTHORIZED = { headers: { Authorization: `Bearer ${KEYS.KU}` } }
 const FAILED = 'Failed to fetch'
 
-async function tried(
-  page: Page | Frame,
-  { baseUrl }: TestEmulator,
-  init: Init = AUTHORIZED,
-): Promise<string> {
+async function tried(page: Page | Frame, { baseUrl }: TestEmulator, init: Init = AUTHORIZED) {
   return page.evaluate(fetched, [`${baseUrl}/data-views`, init] as const)
 }
 
@@ -108,20 +104,8 @@ test.for<[what: string, open: () => Promise<Page | Frame>, init: Init, method: s
     ['another origin', foreign, AUTHORIZED, 'OPTIONS', FLAG],
     // Without a header that needs a preflight, the request is performed.
     ['another origin without a key', foreign, {}, 'GET', FLAG],
-    [
-      'this machine with PUT',
-      home,
-      { ...AUTHORIZED, method: 'PUT' },
-      'OPTIONS',
-      /only the methods GET, HEAD/,
-    ],
-    [
-      'this machine with patch',
-      home,
-      { ...AUTHORIZED, method: 'patch' },
-      'OPTIONS',
-      /in capital letters: PATCH/,
-    ],
+    ['this machine by PUT', home, { ...AUTHORIZED, method: 'PUT' }, 'OPTIONS', /only the methods GET, HEAD/],
+    ['this machine by patch', home, { ...AUTHORIZED, method: 'patch' }, 'OPTIONS', /capital letters: PATCH/],
   ],
 )('a request of %s fails, and is in the log with the fix', async ([, open, init, method, fix]) => {
   const [emulator, page] = [await testEmulator(), await open()]

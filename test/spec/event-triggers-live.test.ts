@@ -22,17 +22,12 @@ function aTrigger(id: string, changes: object = {}, facts: object = {}) {
 
 /** An emulator with these triggers and agents in two teamspaces. */
 function liveEmulator(
-  triggers: readonly object[] = [aTrigger('t1')],
+  event_triggers: readonly object[] = [aTrigger('t1')],
   options: TestEmulatorOptions = {},
 ): Promise<TestEmulator> {
-  const agents = [
-    { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
-    { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
-  ]
-  return testEmulator({
-    ...options,
-    collections: { agents, event_triggers: triggers, ...options.collections },
-  })
+  const anAgent = (id: string, teamspace_id: string) => ({ id, _emulator: { teamspace_id } })
+  const agents = [anAgent('a1', 'ts-a'), anAgent('a9', 'ts-b')]
+  return testEmulator({ ...options, collections: { agents, event_triggers, ...options.collections } })
 }
 
 const created = { source: 'file_sharing', event: 'File:created' }
@@ -176,9 +171,8 @@ test.for<[time: string, executed_at: string]>([
 })
 
 test.for(['3651d', 'soon', '-1s'])('%s is refused as a queue time', { tags: ['T35'] }, async (time) => {
-  await expect(liveEmulator([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow(
-    'queue_time',
-  )
+  const settings = { 'agent_runs.queue_time': time }
+  await expect(liveEmulator([], { settings })).rejects.toThrow('queue_time')
 })
 
 test('a source has only the name that the settings give it', { tags: ['U008'] }, async () => {
@@ -232,9 +226,8 @@ test('GET /agent-runs lists the runs as they were queued, and the threads', { ta
     fromFixtures('earlier', '2026-02-02T00:30:00.000+01:00', 'thread'),
     fromFixtures('alone', '2026-01-01T00:00:00.000Z', null),
   ]
-  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)], {
-    collections: { agent_runs },
-  })
+  const triggers = [aTrigger('t1'), aTrigger('t2', EACH_TIME)]
+  const emulator = await liveEmulator(triggers, { collections: { agent_runs } })
   const [first, second] = [(await emit(emulator)).fired, (await emit(emulator)).fired]
   const { body } = await emulator.control('GET', '/agent-runs')
   const made = [...first, ...second].map((each) => each.run_id)

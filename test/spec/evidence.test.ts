@@ -17,10 +17,8 @@ const portOf = ({ emulator }: TestEmulator) => emulator.port
 
 /** The bytes of a GET, on a connection that stays open. */
 function kept(port: number, path = '/v1/data-views', headers: Readonly<Record<string, string>> = {}): string {
-  return requestBytes({
-    path,
-    headers: { ...AUTH, Host: `127.0.0.1:${port}`, Connection: 'keep-alive', ...headers },
-  })
+  const own = { ...AUTH, Host: `127.0.0.1:${port}`, Connection: 'keep-alive' }
+  return requestBytes({ path, headers: { ...own, ...headers } })
 }
 
 /** The bytes of a GET, after which the server closes the connection. */
@@ -196,10 +194,7 @@ test('a request that is sent again from the log has no connection', async () => 
 })
 
 /** The application mounted in another one, which has a route of its own. */
-async function mounted(
-  emulator: TestEmulator,
-  before?: (req: IncomingMessage) => Promise<unknown>,
-): Promise<number> {
+async function mounted(emulator: TestEmulator, before?: (req: IncomingMessage) => Promise<unknown>) {
   const app = express()
   app.get('/own', (_req, res) => void res.end())
   app.use((req, _res, next) => void Promise.resolve(before?.(req)).then(() => next()))

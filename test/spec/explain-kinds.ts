@@ -28,12 +28,7 @@ interface Request extends Omit<Said, 'authorization'> {
 }
 
 /** Sends a request with exactly these headers. @returns its id */
-async function send(
-  emulator: TestEmulator,
-  method: string,
-  path: string,
-  request: Request = {},
-): Promise<string> {
+async function send(emulator: TestEmulator, method: string, path: string, request: Request = {}) {
   const { key = 'KU', token = KEYS[key], ...said } = request
   const authorization = token === '' ? undefined : `Bearer ${token}`
   const { headers } = await sendRequest(emulator, method, path, { ...said, authorization })

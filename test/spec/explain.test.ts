@@ -81,10 +81,8 @@ test('only the length of a large body is kept', async () => {
 })
 
 test('the limiter is shown before and after, also if another rule refuses', async () => {
-  const emulator = await testEmulator({
-    collections: sampleRecords,
-    settings: { 'limits.admission.concurrency': 0 },
-  })
+  const settings = { 'limits.admission.concurrency': 0 }
+  const emulator = await testEmulator({ collections: sampleRecords, settings })
   const { limiter } = await traceOf(emulator, await emulator.post('/batch-predictions', batchBody()))
   expect(limiter).toMatchObject({
     key: 'ts-a batch-predictions.create',
@@ -116,10 +114,8 @@ test('a request of another sandbox can be explained from every sandbox, which cr
   const { body } = await explain(emulator, id)
   expect(body.sandbox).toMatchObject({ name: 'team-7', chosen_by: 'path' })
   const unknown = await explain(emulator, 'team-8-000001')
-  expect([unknown.status, unknown.body.message]).toEqual([
-    404,
-    'There is no sandbox "team-8". Did you mean "team-7"?',
-  ])
+  const message = 'There is no sandbox "team-8". Did you mean "team-7"?'
+  expect([unknown.status, unknown.body.message]).toEqual([404, message])
   expect(emulator.emulator.sandboxes.get('team-8')).toBeUndefined()
 })
 
