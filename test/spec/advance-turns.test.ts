@@ -33,10 +33,8 @@ test('other requests are served between the turns of an advance, at the instant 
 test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
   const { hostTime, ran } = slowHost(START)
   const emulator = await minutelyEmulator({ hostTime })
-  const client = request(`${emulator.emulator.controlUrl}/clock/advance`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-  })
+  const headers = { 'content-type': 'application/json' }
+  const client = request(`${emulator.emulator.controlUrl}/clock/advance`, { method: 'POST', headers })
   let events = 0
   emulator.sandbox.listeners.onEvent(() => {
     ran()

@@ -149,10 +149,8 @@ test('a flow without a code accepts any code, which is U032', { tags: ['U032'] }
     ['c', false],
   ] as const) {
     const oauth_flows = [{ id: 'flow-1', server_id: 'server-1', code, ...flow, created_at: JANUARY }]
-    const emulator = await batchEmulator(
-      { 'mcp.oauth.state_reuse': 'reject' },
-      { collections: { ...collections, oauth_flows } },
-    )
+    const settings = { 'mcp.oauth.state_reuse': 'reject' }
+    const emulator = await batchEmulator(settings, { collections: { ...collections, oauth_flows } })
     const { status, assumed } = await emulator.post(CALLBACK, { code: 'c', ...flow })
     expect([status, assumed.includes('U032')]).toEqual([200, named])
   }
@@ -200,11 +198,9 @@ test('a batch names the assumption once an item is rejected', { tags: ['U039', '
 
 test('a given instant keeps its form, a made one is UTC', { tags: ['R003', 'U013'] }, async () => {
   const given = '2026-01-01T01:30:00.123456+05:30'
-  const view = { warehouse_dataset_name: 'x', knowledge_id: 'k', service_account_id: 's' }
-  const data_views = [
-    { id: 'given', ...view, created_at: given, _emulator: { teamspace_id: 'ts-a' } },
-    { id: 'relative', ...view, created_at: '-1d', _emulator: { teamspace_id: 'ts-a' } },
-  ]
+  const facts = { warehouse_dataset_name: 'x', knowledge_id: 'k', service_account_id: 's' }
+  const view = { ...facts, _emulator: { teamspace_id: 'ts-a' } }
+  const data_views = [given, '-1d'].map((created_at) => ({ id: `view-${created_at}`, ...view, created_at }))
   const emulator = await batchEmulator({}, { collections: { data_views } })
   const { data } = (await emulator.get('/data-views')).body
   expect(data).toMatchObject([{ created_at: '2026-02-28T12:00:00.000Z' }, { created_at: given }])

@@ -52,11 +52,8 @@ const keyed: Ask = async (emulator) => {
   return emulator.post(BATCHES, aBatch(), options)
 }
 
-const CONTRADICTION = {
-  type: 'object',
-  properties: { name: { type: 'string', minLength: 5, maxLength: 2 } },
-  required: ['name'],
-}
+const impossible = { type: 'string', minLength: 5, maxLength: 2 }
+const CONTRADICTION = { type: 'object', properties: { name: impossible }, required: ['name'] }
 
 const clouds = ['cloud_b']
 const MODELS = [
@@ -280,11 +277,8 @@ test('settings scope idempotency keys to API keys, and give the header fields of
   expect((await keyed('KU')).body.id).not.toBe((await keyed('KM')).body.id)
   expect((await keyed('KU', 'k'.repeat(9))).status).toBe(400)
   const { status, headers } = await keyed('KU', 'k2')
-  expect([status, headers.get('ratelimit-policy'), headers.get('ratelimit')]).toEqual([
-    429,
-    '2',
-    'limit=2, remaining=0, reset=30',
-  ])
+  expect([status, headers.get('ratelimit-policy')]).toEqual([429, '2'])
+  expect(headers.get('ratelimit')).toBe('limit=2, remaining=0, reset=30')
 })
 
 test('a response names only the assumptions that it relies on', async () => {

@@ -7,13 +7,9 @@ const JANUARY = '2026-01-01T00:00:00.000Z'
 
 test('health and index have the version of the contract', { tags: ['R286'] }, async () => {
   const emulator = await controlEmulator()
-  expect((await emulator.call('GET', '/health')).body).toEqual({
-    status: 'ok',
-    version: packageVersion(),
-    contract_version: '0.1.1',
-    problem: null,
-    storage: [],
-  })
+  const versions = { version: packageVersion(), contract_version: '0.1.1' }
+  const { body } = await emulator.call('GET', '/health')
+  expect(body).toEqual({ status: 'ok', ...versions, problem: null, storage: [] })
   expect((await emulator.call('GET', '')).body.contract_version).toBe('0.1.1')
 })
 
@@ -37,11 +33,8 @@ test('reset accepts other fixtures, another seed and another instant', async () 
   }
   const body = { fixtures, seed: 42, clock: '2030-01-02T00:00:00.000Z' }
   const response = await emulator.call('POST', '/reset', body)
-  expect(response.body).toMatchObject({
-    seed: 42,
-    now: '2030-01-02T00:00:00.000Z',
-    records: { shelves: 1, books: 3, api_keys: 0 },
-  })
+  const records = { shelves: 1, books: 3, api_keys: 0 }
+  expect(response.body).toMatchObject({ seed: 42, now: '2030-01-02T00:00:00.000Z', records })
   const { data } = (await emulator.call('GET', '/state/shelves')).body
   expect(data[0].created_at).toBe('2030-01-01T00:00:00.000Z')
 })

@@ -9,14 +9,12 @@ const TOKEN = 'token-of-this-test'
 const call = (emulator: TestEmulator, method: string, path: string, said: Said = {}) =>
   send(emulator, method, `/__emulator${path}`, { authorization: undefined, ...said })
 
-const preflight = (emulator: TestEmulator, origin: string, path = '/clock') =>
-  call(emulator, 'OPTIONS', path, {
-    headers: {
-      origin,
-      'access-control-request-method': 'PATCH',
-      'access-control-request-headers': 'authorization,content-type',
-    },
-  })
+const ASKING = {
+  'access-control-request-method': 'PATCH',
+  'access-control-request-headers': 'authorization,content-type',
+}
+const preflight = (emulator: TestEmulator, origin: string) =>
+  call(emulator, 'OPTIONS', '/clock', { headers: { origin, ...ASKING } })
 
 const grantsOf = ({ headers }: Sent) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => /^(access-control-|vary$)/.test(name)))

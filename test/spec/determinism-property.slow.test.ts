@@ -56,12 +56,8 @@ async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
 
 /** All that must not depend on the steps of time. Each advance is a separate commit, so revisions differ. */
 async function outcomeOf({ emulator, arrived }: BusyEmulator) {
-  const webhooks = arrived.map(({ headers, text }) => [
-    headers['x-emulator-delivery'],
-    headers['x-emulator-delivery-attempt'],
-    headers['x-emulator-event'],
-    text,
-  ])
+  const names = ['x-emulator-delivery', 'x-emulator-delivery-attempt', 'x-emulator-event']
+  const webhooks = arrived.map(({ headers, text }) => [...names.map((name) => headers[name]), text])
   const next = [
     await emulator.post('/pages', { name: 'Next' }),
     await emulator.post('/batch-predictions', aBatch()),

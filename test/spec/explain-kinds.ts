@@ -55,12 +55,8 @@ async function batch(emulator: TestEmulator, items = 2): Promise<string> {
 }
 
 async function fill(emulator: TestEmulator, operation: string, remaining: number): Promise<void> {
-  emulator.sandbox.limits.windows.fill(
-    `ts-a ${operation}`,
-    emulator.sandbox.limits.of(operation),
-    emulator.now(),
-    remaining,
-  )
+  const { limits } = emulator.sandbox
+  limits.windows.fill(`ts-a ${operation}`, limits.of(operation), emulator.now(), remaining)
 }
 
 /** Replaces the journal, so that writes can fail. */

@@ -121,10 +121,7 @@ test('a request of another sandbox can be explained from every sandbox, which cr
 
 test.for<[id: string, description: RegExp]>([
   ['default-000000', /There is no request/],
-  [
-    'default-0000001',
-    /0000001: the sandbox has received 1 since its start or its last reset, and the last is default-000001\.$/,
-  ],
+  ['default-0000001', /the sandbox has received 1 since its start or .*, and the last is default-000001\.$/],
   ['nonsense', /"nonsense" is not the id of a request/],
   ['default-1', /is not the id of a request/],
 ])('the error of an unknown id has the reason: %s', async ([id, description]) => {
