@@ -24,20 +24,16 @@ test.for<[how: string, prefix: string, token: string, header: Record<string, str
       return (await response.json()) as { redirect_url: string; type: string }
     }
     const { redirect_url } = await send('/connections', {})
-    expect(redirect_url).toMatch(
-      new RegExp(`^${emulator.url}${at.replace('/__emulator', '')}/consent/connections/[\\w-]+$`),
-    )
+    const consent = `${emulator.url}${at.replace('/__emulator', '')}/consent/connections`
+    expect(redirect_url).toMatch(new RegExp(`^${consent}/[\\w-]+$`))
     expect(await opened(redirect_url)).toBe(200)
     const { type } = await send('/batch-predictions/none')
     expect(type).toBe(`${emulator.url}${at}/problems/not_found`)
     expect(await opened(type)).toBe(200)
     // Another host name of the same server is another origin.
-    const other = await fetch(`http://localhost:${emulator.port}/v1/batch-predictions/none`, {
-      headers: { authorization: `Bearer ${KEY}` },
-    })
-    expect(((await other.json()) as { type: string }).type).toBe(
-      `http://localhost:${emulator.port}/__emulator/problems/not_found`,
-    )
+    const [host, headers] = [`http://localhost:${emulator.port}`, { authorization: `Bearer ${KEY}` }]
+    const other = await (await fetch(`${host}/v1/batch-predictions/none`, { headers })).json()
+    expect(other).toMatchObject({ type: `${host}/__emulator/problems/not_found` })
   },
 )
 

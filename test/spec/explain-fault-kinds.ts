@@ -69,5 +69,5 @@ export const faultKinds: Kinds = {
   '504-gateway_timeout-fault-after-the-effect': under([{ preset: 'ambiguous-gateway-5xx' }], create),
   '409-idempotency_key_in_use-fault': under([{ preset: 'concurrent-same-key' }], create),
   '429-rate_limit_exceeded-fault': under([{ preset: 'batch-admission-concurrency' }], create),
-  '401-unauthorized-fault-revoked': under([{ preset: 'token-revoked' }], list),
+  '401-unauthorized-revoked': under([{ preset: 'token-revoked' }], list),
 }

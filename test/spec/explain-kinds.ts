@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { refuse } from '../../src/core/errors.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
@@ -6,6 +5,7 @@ import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../su
 import { journalOf } from '../support/journal.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
+import { overSocket } from '../support/wire-client.ts'
 
 /** Makes a request, after all that it needs. Returns its id. */
 export type Make = (emulator: TestEmulator) => Promise<string> | string
@@ -35,20 +35,14 @@ async function send(emulator: TestEmulator, method: string, path: string, reques
   return String(headers['x-emulator-request-id'])
 }
 
-/** Writes bytes to a socket. @returns the id of the request that the emulator read from them, else the response */
-function write(emulator: TestEmulator, bytes: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const socket = connect(emulator.emulator.port, '127.0.0.1', () => socket.write(bytes))
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(/^x-emulator-request-id: (.*)$/im.exec(text)?.[1]?.trim() ?? text))
-  })
+/** Sends bytes. @returns the id of the request that the emulator read from them */
+async function write({ emulator }: TestEmulator, bytes: string): Promise<string> {
+  const { text } = await overSocket(emulator.port, bytes)
+  return /^x-emulator-request-id: (.*)$/im.exec(text)?.[1]?.trim() ?? text
 }
 
 const BATCHES = '/v1/batch-predictions'
+const ONE_POLL = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
 
 async function batch(emulator: TestEmulator, items = 2): Promise<string> {
   return (await emulator.post('/batch-predictions', batchBody(items))).body.id
@@ -95,10 +89,7 @@ export const specialKinds: Kinds = {
   },
   'ok-poll-that-ends-a-batch-and-leaves-a-webhook': {
     emulator: {
-      settings: {
-        'batch.pace': { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } },
-        'webhooks.subscriptions': [{ url: 'http://127.0.0.1:9/hook' }],
-      },
+      settings: { 'batch.pace': ONE_POLL, 'webhooks.subscriptions': [{ url: 'http://127.0.0.1:9/hook' }] },
     },
     make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}`),
   },

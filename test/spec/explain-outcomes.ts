@@ -8,11 +8,7 @@ export const OUTCOMES: Readonly<Record<string, readonly [decided: Step, ...effec
   '400-validation_failed-body': ['validate'],
   '400-validation_failed-idempotency-key': ['replay'],
   '400-validation_failed-query': ['validate'],
-  '401-unauthorized-fault-revoked': [
-    'authenticate',
-    'deleted api_keys by authenticate',
-    'fault token-revoked',
-  ],
+  '401-unauthorized-revoked': ['authenticate', 'deleted api_keys by authenticate', 'fault token-revoked'],
   '401-unauthorized-no-key': ['authenticate'],
   '403-forbidden-denied': ['authorize'],
   '403-forbidden-host': ['receive'],
