@@ -16,15 +16,11 @@ import { contests } from '../support/lock-contenders.ts'
 
 /** Every file below a folder but the lock, with its content and modification time. */
 function snapshotOf(data: string): Record<string, string> {
-  const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter(
-    (each) => each.isFile() && each.name !== 'lock',
-  )
-  return Object.fromEntries(
-    files.map(({ parentPath, name }) => {
-      const path = join(parentPath, name)
-      return [path, `${statSync(path).mtimeMs} ${readFileSync(path, 'utf8')}`]
-    }),
-  )
+  const all = readdirSync(data, { recursive: true, withFileTypes: true })
+  const files = all.filter((each) => each.isFile() && each.name !== 'lock')
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
+  const contentOf = (path: string) => `${statSync(path).mtimeMs} ${readFileSync(path, 'utf8')}`
+  return Object.fromEntries(paths.map((path) => [path, contentOf(path)]))
 }
 
 /** The emulator on the folder loses its lock, and another one starts there. */
@@ -53,9 +49,8 @@ test('an emulator that has lost its folder to another refuses all writes, and st
   ] as const) {
     const response = await old.control(method, path, body)
     expect([path, response.status]).toEqual([path, 507])
-    expect(JSON.stringify(response.body)).toContain(
-      `This emulator has lost its data folder: ${data}/lock now belongs to no process.`,
-    )
+    const reason = `This emulator has lost its data folder: ${data}/lock now belongs to no process.`
+    expect(JSON.stringify(response.body)).toContain(reason)
   }
   expect((await old.in('kept')('PUT', '/state/organizations/late', { name: 'late' })).status).toBe(507)
   for (const control of [old.control, old.in('kept')])
