@@ -11,38 +11,24 @@ async function withBatch() {
   return { emulator, id: body.id, listed, results, advance }
 }
 
+const NONE = { in_progress_at: null, finalizing_at: null, completed_at: null }
+
 test('the list of batches predicts when the next phases begin, and they begin then', async () => {
   const { id, listed, advance } = await withBatch()
-  const { predicted, status } = await listed()
-  expect(status).toBe('validating')
+  const { predicted, status, first_file_id } = await listed()
+  expect([status, first_file_id]).toEqual(['validating', 'file-1'])
   await advance({ until: { batch: id } })
-  expect(await listed()).toMatchObject({
-    status: 'completed',
-    ...predicted,
-    predicted: { in_progress_at: null, finalizing_at: null, completed_at: null },
-  })
+  expect(await listed()).toMatchObject({ status: 'completed', ...predicted, predicted: NONE })
 })
 
-test('the list of batches names the file of the first item', async () => {
-  const { listed } = await withBatch()
-  expect(await listed()).toMatchObject({ first_file_id: 'file-1' })
-})
-
-test('the list of batches has the first 200 characters of each prompt', async () => {
-  const { emulator } = await withBatch()
+test('in the list a held batch has no predicted instants, and a prompt is cut after 200 characters', async () => {
+  const { emulator, id, listed } = await withBatch()
+  await emulator.control('PATCH', `/batches/${id}`, { hold: true })
+  expect(await listed()).toMatchObject({ held: true, predicted: NONE })
   const prompt = 'Read the total. '.repeat(20)
   await emulator.post('/batch-predictions', { ...batchBody(), prompt })
   const { data } = (await emulator.control('GET', '/batches')).body
   expect(data.at(-1).prompt).toBe(prompt.slice(0, 200))
-})
-
-test('a held batch has no predicted instants', async () => {
-  const { emulator, id, listed } = await withBatch()
-  await emulator.control('PATCH', `/batches/${id}`, { hold: true })
-  expect(await listed()).toMatchObject({
-    held: true,
-    predicted: { in_progress_at: null, finalizing_at: null, completed_at: null },
-  })
 })
 
 test('planned results equal the final results of the batch', async () => {

@@ -1,16 +1,13 @@
 import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 
-test('a limit of one operation can be set, is listed and in the state, and is removed with its setting', {
-  tags: ['R258'],
-}, async () => {
+test('a limit of one operation can be set, listed and removed', { tags: ['R258'] }, async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
   expect(response.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
   expect([1, 2, 3].map(() => emulator.perform('books.list'))).toEqual([200, 200, 429])
-  expect((await emulator.call('GET', '/state')).body.settings).toEqual({
-    'limits.overrides': response.body.data,
-  })
+  const { settings } = (await emulator.call('GET', '/state')).body
+  expect(settings).toEqual({ 'limits.overrides': response.body.data })
   await emulator.call('PUT', '/limits/books.create', { limit: 1 })
   const again = await emulator.call('PUT', '/limits/books.list', { limit: 3 })
   expect(again.body.data).toEqual([
@@ -40,28 +37,18 @@ test('every window with requests is listed with its key, limit, use, oldest requ
       oldest_at: '2026-03-01T12:00:00.000Z',
       reset_at: '2026-03-01T12:01:00.000Z',
     },
-    {
-      key: 'ts-b books.list',
-      operation: 'books.list',
-      limit: 200,
-      window_s: 60,
-      used: 1,
-      remaining: 199,
-      oldest_at: '2026-03-01T12:00:10.000Z',
-      reset_at: '2026-03-01T12:01:10.000Z',
-    },
+    expect.objectContaining({ key: 'ts-b books.list', used: 1, reset_at: '2026-03-01T12:01:10.000Z' }),
   ])
   await emulator.call('POST', '/clock/advance', { by: '55s' })
-  expect((await emulator.call('GET', '/limits')).body.data.map(({ used }: { used: number }) => used)).toEqual(
-    [1, 1],
-  )
+  expect((await emulator.call('GET', '/limits')).body.data).toMatchObject([{ used: 1 }, { used: 1 }])
   await emulator.call('POST', '/clock/advance', { by: '5s' })
   expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
-test('fill leaves the given number of requests in every teamspace that has a key', async () => {
+test('fill leaves the given number of requests in every teamspace that has a key, or in one', async () => {
   const emulator = await controlEmulator()
-  const response = await emulator.call('POST', '/limits/books.list/fill', { remaining: 1 })
+  const fill = (body: object) => emulator.call('POST', '/limits/books.list/fill', body)
+  const response = await fill({ remaining: 1 })
   expect(response.body.data).toMatchObject([
     { key: 'ts-a books.list', used: 199, remaining: 1 },
     { key: 'ts-b books.list', used: 199, remaining: 1 },
@@ -70,41 +57,27 @@ test('fill leaves the given number of requests in every teamspace that has a key
   expect(emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })).toBe(201)
   await emulator.call('POST', '/clock/advance', { by: '60s' })
   expect(emulator.perform('books.list')).toBe(200)
-})
-
-test('fill accepts one teamspace, and can empty a window as well as fill it', async () => {
-  const emulator = await controlEmulator()
-  await emulator.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
+  await fill({ remaining: 0, teamspace_id: 'ts-a' })
   expect(emulator.perform('books.list')).toBe(429)
   expect(emulator.perform('books.list', {}, undefined, 'service_b')).toBe(200)
-  await emulator.call('POST', '/limits/books.list/fill', { remaining: 200, teamspace_id: 'ts-a' })
+  await fill({ remaining: 200, teamspace_id: 'ts-a' })
   expect(emulator.perform('books.list')).toBe(200)
 })
 
-test.for<[name: string, path: string, body: object, status: number, words: string]>([
-  ['an unknown operation', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
-  ['no limit', '/limits/books.list', {}, 400, '/limit'],
-  ['a limit of nothing', '/limits/books.list', { limit: 0 }, 400, '/limit'],
-  ['a window of a day and a second', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
-])('a limit with %s is refused', async ([, path, body, status, words]) => {
+test.for<[method: string, path: string, body: object, status: number, words: string]>([
+  ['PUT', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
+  ['PUT', '/limits/books.list', {}, 400, '/limit'],
+  ['PUT', '/limits/books.list', { limit: 0 }, 400, '/limit'],
+  ['PUT', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
+  ['POST', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
+  ['POST', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
+  ['POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
+])('%s %s with %j is refused, and nothing changes', async ([method, path, body, status, words]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const response = await emulator.call('PUT', path, body)
-  expect(response.status).toBe(status)
-  expect(response.body.message).toContain(words)
-  expect(emulator.digest()).toBe(before)
-})
-
-test.for<[name: string, path: string, body: object, status: number, words: string]>([
-  ['an unknown operation', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
-  ['more than the limit', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
-  ['an unknown teamspace', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
-])('filling with %s is refused', async ([, path, body, status, words]) => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('POST', path, body)
-  expect(response.status).toBe(status)
-  expect(response.body.message).toContain(words)
-  expect(emulator.sandbox.limits.windows.save()).toEqual([])
+  const response = await emulator.call(method, path, body)
+  expect([response.status, response.body.message]).toEqual([status, expect.stringContaining(words)])
+  expect([emulator.digest(), emulator.sandbox.limits.windows.save()]).toEqual([before, []])
 })
 
 test('if windows are counted by concrete path, filling is a 409, and windows still show their operation', async () => {
@@ -117,9 +90,7 @@ test('if windows are counted by concrete path, filling is a 409, and windows sti
   ])
 })
 
-test('windows filled under the virtual clock do not limit under the wall clock, even if the virtual one is far ahead', {
-  tags: ['T07', 'R262'],
-}, async () => {
+test('windows of the virtual clock are not those of the wall clock', { tags: ['T07', 'R262'] }, async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/clock/advance', { by: '29d' })
   await emulator.call('PUT', '/limits/books.list', { limit: 1 })
@@ -136,10 +107,8 @@ test('the windows of one operation or of all can be emptied, and limits that wer
   const { body } = await emulator.call('DELETE', '/limits?operation=books.list')
   expect(body).toEqual({ removed: ['ts-a books.list'] })
   expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
-  expect((await emulator.call('DELETE', '/limits')).body.removed).toEqual([
-    'ts-a books.create',
-    'ts-a books.list',
-  ])
+  const { removed } = (await emulator.call('DELETE', '/limits')).body
+  expect(removed).toEqual(['ts-a books.create', 'ts-a books.list'])
   expect((await emulator.call('GET', '/limits')).body).toMatchObject({ data: [], overrides: [{ limit: 1 }] })
   const { status, body: refusal } = await emulator.call('DELETE', '/limits?operation=books.lst')
   expect([status, refusal.message]).toEqual([404, expect.stringContaining('Did you mean "books.list"?')])

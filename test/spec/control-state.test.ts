@@ -2,13 +2,7 @@ import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
-const aShelf = (id: string, more: object = {}) => ({
-  id,
-  name: 'New',
-  note: null,
-  created_at: JANUARY,
-  ...more,
-})
+const aShelf = (id: string, more = {}) => ({ id, name: 'New', note: null, created_at: JANUARY, ...more })
 
 test('the state is one document, secrets as digests', async () => {
   const emulator = await controlEmulator()
@@ -24,62 +18,44 @@ test('PUT of a saved document restores the same sandbox; a wrong document is ref
   const saved = (await emulator.call('GET', '/state')).body
   await emulator.call('DELETE', '/state/books/b1')
   const loaded = await emulator.call('PUT', '/state', saved)
-  expect(loaded.body).toMatchObject({
-    seed: 1,
-    now: '2026-03-01T12:00:00.000Z',
-    records: { shelves: 2, books: 1, api_keys: 2 },
-  })
+  expect(loaded.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
   expect((await emulator.call('GET', '/state')).body).toEqual({ ...saved, revision: loaded.body.revision })
 
   const before = emulator.digest()
-  const wrong = structuredClone(saved)
-  wrong.collections.books[0].shelf_id = 7
-  wrong.collections.shelfs = []
-  wrong.settings = { 'shelves.name_bund': 3 }
-  wrong.shedule = []
+  const wrong = { ...saved, settings: { 'shelves.name_bund': 3 }, shedule: [] }
   const refused = await emulator.call('PUT', '/state', wrong)
   expect(refused.status).toBe(400)
   expect(refused.text).toContain('Did you mean \\"schedule\\"')
   expect(refused.text).toContain('Did you mean \\"shelves.name_bound\\"')
   expect(emulator.digest()).toBe(before)
-  const dangling = structuredClone(saved)
-  dangling.collections.books[0].shelf_id = 'nowhere'
-  const broken = await emulator.call('PUT', '/state', dangling)
-  expect(broken.body.details.errors).toEqual([
-    { pointer: '/collections/books/0/shelf_id', detail: 'there is no shelf with the id "nowhere"' },
-  ])
-  expect(emulator.digest()).toBe(before)
 })
 
-test('a collection lists its records; an unknown one is a 404 with the nearest name', async () => {
+test('a collection lists its records and a record is shown; what does not exist is a 404, with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { body } = await emulator.call('GET', '/state/shelves')
-  expect(body.object).toBe('list')
-  expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['s1', 's2'])
+  expect(body).toMatchObject({ object: 'list', data: [{ id: 's1' }, { id: 's2' }] })
+  expect((await emulator.call('GET', '/state/shelves/s1')).body).toEqual(body.data[0])
   const unknown = await emulator.call('GET', '/state/shelfs')
   expect([unknown.status, unknown.body.error]).toEqual([404, 'not_found'])
   expect(unknown.body.message).toContain('Did you mean "shelves"?')
-  expect((await emulator.call('GET', '/state/__proto__')).status).toBe(404)
+  for (const path of [
+    '__proto__',
+    'shelves/nothing',
+    'shelves/__proto__',
+    'shelves/constructor',
+    'shelves/%2F',
+  ])
+    expect([path, (await emulator.call('GET', `/state/${path}`)).status]).toEqual([path, 404])
 })
 
-test('a record is shown; one that does not exist is a 404', async () => {
-  const emulator = await controlEmulator()
-  expect((await emulator.call('GET', '/state/shelves/s1')).body).toMatchObject({ id: 's1', status: 'open' })
-  for (const id of ['nothing', '__proto__', 'constructor', '%20', '%2F']) {
-    expect((await emulator.call('GET', `/state/shelves/${id}`)).status).toBe(404)
-  }
-})
-
-test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', async () => {
+test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
   const made = await emulator.call('PUT', '/state/shelves/s3', aShelf('s3'))
   expect([made.status, made.body]).toEqual([201, aShelf('s3', { status: 'open' })])
-  const replaced = await emulator.call('PUT', '/state/shelves/s3', {
-    name: 'Other',
-    note: 'x',
-    created_at: JANUARY,
-  })
-  expect([replaced.status, replaced.body.name]).toEqual([200, 'Other'])
+  // The longest name, in code points.
+  const name = '😀'.repeat(20)
+  const replaced = await emulator.call('PUT', '/state/shelves/s3', { name, note: 'x', created_at: JANUARY })
+  expect([replaced.status, replaced.body.name]).toEqual([200, name])
   expect((await emulator.call('GET', '/state/shelves/s3')).body).toEqual(replaced.body)
 })
 
@@ -101,13 +77,6 @@ test.for<[name: string, path: string, body: object, pointers: string[]]>([
   const found = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(found.sort()).toEqual([...pointers].sort())
   expect(emulator.digest()).toBe(before)
-})
-
-test('a name at its bound is accepted, counted in code points', { tags: ['R284'] }, async () => {
-  const emulator = await controlEmulator()
-  expect(
-    (await emulator.call('PUT', '/state/shelves/s3', aShelf('s3', { name: '😀'.repeat(20) }))).status,
-  ).toBe(201)
 })
 
 test('a record that refers to a missing one is refused, and so is deleting a record that others refer to', async () => {
@@ -141,9 +110,8 @@ test('a record that was broken before does not prevent other changes', async () 
   expect(emulator.perform('books.create', { shelf_id: 'nowhere' }, { title: 'Stray' })).toBe(201)
   expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })).status).toBe(200)
   expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(204)
-  expect((await emulator.call('DELETE', '/state/shelves/s1')).body.details).toEqual({
-    needed_by: ['books/b1'],
-  })
+  const { details } = (await emulator.call('DELETE', '/state/shelves/s1')).body
+  expect(details).toEqual({ needed_by: ['books/b1'] })
 })
 
 test('DELETE removes the record and its future events', async () => {
@@ -176,45 +144,20 @@ test('If-Match writes only if the record is unchanged since it was read; a 412 c
   ] as const) {
     const refused = await write(method, body, etag)
     expect([refused.status, refused.body.error]).toEqual([412, 'precondition_failed'])
-    expect(refused.body.message).toContain(
-      'The record shelves/s2 does not have the ETag of If-Match any more',
-    )
+    expect(refused.body.message).toContain('shelves/s2 does not have the ETag of If-Match any more')
     expect(refused.body.mitigation).toContain('GET /__emulator/state/shelves/s2')
     expect((await write(method, body, `W/${String(patched.headers.etag)}`)).status).toBe(412)
   }
   const missing = await write('PUT', aShelf('s9'), '*', '/state/shelves/s9')
-  expect(missing).toMatchObject({
-    status: 412,
-    body: {
-      message: expect.stringContaining('There is no record shelves/s9'),
-      mitigation: expect.stringContaining('without If-Match to create'),
-    },
-  })
+  expect([missing.status, missing.body.message]).toEqual([412, expect.stringContaining('There is no record')])
+  expect(missing.body.mitigation).toContain('without If-Match to create')
   expect(emulator.digest()).toBe(before)
-  const put = await write(
-    'PUT',
-    { ...patched.body, name: 'Mine' },
-    `${etag}, ${String(patched.headers.etag)}`,
-  )
+  const tags = `${etag}, ${String(patched.headers.etag)}`
+  const put = await write('PUT', { ...patched.body, name: 'Mine' }, tags)
   expect(put.status).toBe(200)
   expect((await write('PATCH', { name: 'Any' }, '*')).status).toBe(200)
   const now = String((await emulator.call('GET', path)).headers.etag)
   expect((await write('DELETE', undefined, now)).status).toBe(204)
-})
-
-test('the first of several writers with the same ETag succeeds, and all others are refused', async () => {
-  const emulator = await controlEmulator()
-  const path = '/state/shelves/s2'
-  const etag = String((await emulator.call('GET', path)).headers.etag)
-  const written = await Promise.all(
-    Array.from({ length: 20 }, (_, n) =>
-      emulator.call('PATCH', path, { name: `Shelf ${n}` }, { headers: { 'If-Match': etag } }),
-    ),
-  )
-  const statuses = written.map(({ status }) => status).sort()
-  expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 412)])
-  const first = written.find(({ status }) => status === 200)
-  expect((await emulator.call('GET', path)).body).toEqual(first?.body)
 })
 
 test('PATCH merges, and the result is validated like a whole record', async () => {
@@ -223,36 +166,17 @@ test('PATCH merges, and the result is validated like a whole record', async () =
   expect(response.body).toMatchObject({ id: 's2', name: 'Atlas', note: 'dusty' })
   expect((await emulator.call('PATCH', '/state/books/b1', { lock: null })).body.lock).toBeUndefined()
   const before = emulator.digest()
-  expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'x'.repeat(21) })).status).toBe(400)
-  expect(
-    (await emulator.call('PATCH', '/state/shelves/s2', { id: 's9' })).body.details.errors[0].pointer,
-  ).toBe('/id')
-  expect((await emulator.call('PATCH', '/state/shelves/s9', { name: 'x' })).status).toBe(404)
-  expect((await emulator.call('PATCH', '/state/shelves/s2', [])).status).toBe(400)
+  const refused = async (id: string, body: unknown) => {
+    const { status, body: said } = await emulator.call('PATCH', `/state/shelves/${id}`, body)
+    return [status, said.details.errors?.[0]]
+  }
+  const nulled = 'is required; null in a merge patch removes it, so write a null with PUT'
+  expect(await refused('s2', { note: null })).toEqual([400, { pointer: '/note', detail: nulled }])
+  expect(await refused('s2', { name: 'x'.repeat(21) })).toMatchObject([400, { pointer: '/name' }])
+  expect(await refused('s2', { id: 's9' })).toMatchObject([400, { pointer: '/id' }])
+  expect(await refused('s2', [])).toMatchObject([400, {}])
+  expect(await refused('s9', { name: 'x' })).toMatchObject([404, undefined])
   expect(emulator.digest()).toBe(before)
-})
-
-test('a PATCH with null for a required field says how to write a null', async () => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('PATCH', '/state/shelves/s2', { note: null })
-  expect(response.status).toBe(400)
-  expect(response.body.details.errors).toEqual([
-    {
-      pointer: '/note',
-      detail: 'is required; null in a merge patch removes it, so write a null with PUT',
-    },
-  ])
-})
-
-test('fields named __proto__ are kept unchanged, and pollute no prototype', async () => {
-  const emulator = await controlEmulator()
-  const facts = '{"__proto__":{"polluted":1},"constructor":2}'
-  const raw = `{"facts":${facts}}`
-  const response = await emulator.call('PATCH', '/state/books/b1', undefined, { raw })
-  expect(response.status).toBe(200)
-  expect(response.text).toContain(facts)
-  expect((await emulator.call('GET', '/state/books/b1')).text).toContain(facts)
-  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
 test('a secret is sealed when it is written, and a sealed one stays unchanged', async () => {
@@ -270,17 +194,14 @@ test('a secret is sealed when it is written, and a sealed one stays unchanged', 
 test('interventions of a resource are routes: validated, in one transaction, and due events run at once', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
+  // This path is also that of a collection.
+  expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
   const refused = await emulator.call('POST', '/shelves/s1/close', { after: 'soon' })
   expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/after'])
   expect((await emulator.call('POST', '/shelves/s9/close', { after: '1h' })).status).toBe(404)
   const done = await emulator.call('POST', '/shelves/s1/close', { after: '0s' })
   expect(done.body).toEqual({ id: 's1', due: '2026-03-01T12:00:00.000Z' })
   expect(emulator.sandbox.store.get('shelves', 's1')).toMatchObject({ status: 'closed' })
-})
-
-test('a literal path takes precedence over one with parameters', async () => {
-  const emulator = await controlEmulator()
-  expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
 })
 
 test('a collection shows the schema of its records under the settings in force', async () => {

@@ -41,14 +41,9 @@ export async function readTests(project: string): Promise<readonly TaggedTest[]>
 }
 
 /** Each requirement with its tests, in the order of the list. */
-export function coverageOf(
-  list: readonly Requirement[],
-  tests: readonly TaggedTest[],
-): readonly CoveredRequirement[] {
-  return list.map((requirement) => ({
-    ...requirement,
-    tests: tests.filter(({ tags }) => tags.includes(requirement.id)),
-  }))
+export function coverageOf(list: readonly Requirement[], all: readonly TaggedTest[]): CoveredRequirement[] {
+  const testsOf = (id: string) => all.filter(({ tags }) => tags.includes(id))
+  return list.map((requirement) => ({ ...requirement, tests: testsOf(requirement.id) }))
 }
 
 /** The requirements without a test that is run. */
@@ -61,14 +56,13 @@ export function asText(coverage: readonly CoveredRequirement[]): string {
   const all = coverage.flatMap(({ id, section, description, tests }) => [
     `${id}  ${section}: ${description}`,
     ...tests.map(
-      ({ file, line, title, isRun }) => `        ${file}:${line}  ${title}${isRun ? '' : ' (skipped)'}`,
+      (each) => `        ${each.file}:${each.line}  ${each.title}${each.isRun ? '' : ' (skipped)'}`,
     ),
   ])
   const missing = uncovered(coverage).map(({ id }) => `${id}  no test`)
   const list = missing.length > 0 ? ['not covered:', ...missing, ''] : []
-  return [...all, '', ...list, `covered ${coverage.length - missing.length} of ${coverage.length}`, ''].join(
-    '\n',
-  )
+  const sum = `covered ${coverage.length - missing.length} of ${coverage.length}`
+  return [...all, '', ...list, sum, ''].join('\n')
 }
 
 // Runs only as a command, because the tests import this file for its functions.
@@ -76,8 +70,7 @@ const command = process.argv[1]
 if (command !== undefined && import.meta.url === pathToFileURL(command).href) {
   const project = fileURLToPath(new URL('../..', import.meta.url))
   const coverage = coverageOf(requirements, await readTests(project))
-  process.stdout.write(
-    process.argv.includes('--json') ? `${JSON.stringify(coverage, null, 2)}\n` : asText(coverage),
-  )
+  const isJson = process.argv.includes('--json')
+  process.stdout.write(isJson ? `${JSON.stringify(coverage, null, 2)}\n` : asText(coverage))
   process.exitCode = uncovered(coverage).length > 0 ? 1 : 0
 }

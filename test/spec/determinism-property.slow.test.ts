@@ -56,12 +56,8 @@ async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
 
 /** All that must not depend on the steps of time. Each advance is a separate commit, so revisions differ. */
 async function outcomeOf({ emulator, arrived }: BusyEmulator) {
-  const webhooks = arrived.map(({ headers, text }) => [
-    headers['x-emulator-delivery'],
-    headers['x-emulator-delivery-attempt'],
-    headers['x-emulator-event'],
-    text,
-  ])
+  const names = ['x-emulator-delivery', 'x-emulator-delivery-attempt', 'x-emulator-event']
+  const webhooks = arrived.map(({ headers, text }) => [...names.map((name) => headers[name]), text])
   const next = [
     await emulator.post('/pages', { name: 'Next' }),
     await emulator.post('/batch-predictions', aBatch()),
@@ -123,9 +119,7 @@ async function live(made: BusyEmulator, each: Cut, { received }: WebhookReceiver
   return told(result)
 }
 
-test('events, webhooks and the final sandbox do not depend on steps of time, restores and moves to another emulator', {
-  tags: ['R296'],
-}, async () => {
+test('steps of time, restores and moves change no result', { tags: ['R296'] }, async () => {
   const receiver = await webhookReceiver(moody())
   const whole = await busyEmulator(receiver)
   const start = whole.emulator.now()

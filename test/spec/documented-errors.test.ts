@@ -4,7 +4,10 @@ import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { type SampleCall, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
-/** The ways in which a request of any operation is refused, each with the status that its OpenAPI document lists. */
+/**
+ * The ways in which a request of any operation is refused, each with the status that its OpenAPI document lists. The tests of
+ * transports are about 401 and 429.
+ */
 const REFUSALS: readonly (readonly [
   status: number,
   send: (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>,
@@ -17,7 +20,6 @@ const REFUSALS: readonly (readonly [
       return method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' })
     },
   ],
-  [401, ({ request }, { method, path, options }) => request(method, path, { ...options, key: 'none' })],
   [
     403,
     async ({ control, request }, { name, method, path, options }) => {
@@ -30,14 +32,6 @@ const REFUSALS: readonly (readonly [
     async ({ control, request }, { method, path }) => {
       await control('PATCH', '/settings', { 'http.body_limit': 1_024 })
       return request(method, path, { raw: JSON.stringify({ name: 'x'.repeat(2_048) }) })
-    },
-  ],
-  [
-    429,
-    async ({ control, request }, { name, method, path, options }) => {
-      await control('PUT', `/limits/${name}`, { limit: 1, window_s: 60 })
-      await request(method, path, options)
-      return request(method, path, options)
     },
   ],
 ]

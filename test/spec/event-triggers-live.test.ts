@@ -22,17 +22,12 @@ function aTrigger(id: string, changes: object = {}, facts: object = {}) {
 
 /** An emulator with these triggers and agents in two teamspaces. */
 function liveEmulator(
-  triggers: readonly object[] = [aTrigger('t1')],
+  event_triggers: readonly object[] = [aTrigger('t1')],
   options: TestEmulatorOptions = {},
 ): Promise<TestEmulator> {
-  const agents = [
-    { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
-    { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
-  ]
-  return testEmulator({
-    ...options,
-    collections: { agents, event_triggers: triggers, ...options.collections },
-  })
+  const anAgent = (id: string, teamspace_id: string) => ({ id, _emulator: { teamspace_id } })
+  const agents = [anAgent('a1', 'ts-a'), anAgent('a9', 'ts-b')]
+  return testEmulator({ ...options, collections: { agents, event_triggers, ...options.collections } })
 }
 
 const created = { source: 'file_sharing', event: 'File:created' }
@@ -43,18 +38,9 @@ async function emit(emulator: TestEmulator, event: object = created) {
   return body
 }
 
-/** Emits `count` events one after the other. @returns the threads of their runs */
-async function threadsOf(emulator: TestEmulator, count: number): Promise<string[]> {
-  const threads: string[] = []
-  for (let n = 0; n < count; n++) threads.push((await emit(emulator)).fired[0].thread_id)
-  return threads
-}
-
 const t1 = '/agents/a1/event-triggers/t1'
 
-test('an event fires its trigger: a run of the agent is queued, and executed after a second', {
-  tags: ['R237'],
-}, async () => {
+test('an event queues a run of its trigger, executed a second later', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const response = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
   const [run] = emulator.state('agent_runs')
@@ -80,113 +66,54 @@ test('an event fires its trigger: a run of the agent is queued, and executed aft
   })
   await emulator.advance('999ms')
   expect(emulator.state('agent_runs')).toEqual([run])
-  await emulator.advance('1ms')
+  await emulator.advance('30d')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-01T12:00:01.000Z' }
   expect(emulator.state('agent_runs')).toEqual([executed])
-  await emulator.advance('30d')
-  expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('of the 16 combinations of source, event, enabled and conditions exactly the one with all four fires', {
-  tags: ['R237'],
-}, async () => {
-  const either = [true, false]
-  const triggers = either.flatMap((enabled) =>
-    either.map((condition_verdict) =>
-      aTrigger(
-        `${enabled}-${condition_verdict}`,
-        { enabled, run_conditions: 'only PDFs' },
-        { condition_verdict },
-      ),
-    ),
-  )
-  const emulator = await liveEmulator(triggers)
-  const events = ['file_sharing', 'construction_management'].flatMap((source) =>
-    ['File:created', 'File:deleted'].map((event) => ({ source, event })),
-  )
-  const responses = []
-  for (const event of events) responses.push(await emit(emulator, event))
-  expect(events.length * triggers.length).toBe(16)
-  expect(responses.flatMap(({ fired }) => fired)).toMatchObject([{ trigger_id: 'true-true' }])
-  expect(emulator.state('agent_runs')).toHaveLength(1)
-  const silent = responses.map(({ not_fired }) =>
-    not_fired.map(({ trigger_id }: { trigger_id: string }) => trigger_id),
-  )
-  expect(silent).toEqual([['true-false', 'false-true', 'false-false'], [], [], []])
-})
-
-test('each trigger of an event that does not fire is named with the reason', {
-  tags: ['R237', 'U062'],
-}, async () => {
+test('each trigger that fits an event fires, others have a reason', { tags: ['R237', 'U062'] }, async () => {
   const emulator = await liveEmulator([
     aTrigger('paused', { enabled: false }),
     aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
+    aTrigger('met', { run_conditions: 'only PDFs' }, { condition_verdict: true }),
     aTrigger('unconditional', {}, { condition_verdict: false }),
-    aTrigger('elsewhere', { trigger_event: 'File:deleted', enabled: false }),
+    aTrigger('of another event', { trigger_event: 'file:created' }),
+    aTrigger('of another source', { trigger_source: 'construction_management' }),
+    aTrigger('of another teamspace', {}, { agent_id: 'a9' }),
   ])
   const { fired, not_fired } = await emit(emulator)
-  expect(fired).toMatchObject([{ trigger_id: 'unconditional' }])
+  const [agent_id, other] = ['a1', { trigger_id: 'of another teamspace', agent_id: 'a9' }]
+  expect(fired).toMatchObject([{ trigger_id: 'met', agent_id }, { trigger_id: 'unconditional' }, other])
   expect(not_fired).toEqual([
     { trigger_id: 'paused', agent_id: 'a1', because: expect.stringContaining('paused: enabled is false') },
     { trigger_id: 'picky', agent_id: 'a1', because: expect.stringContaining('condition_verdict') },
   ])
+  expect(emulator.state('agent_runs')).toHaveLength(3)
 })
 
-test('an event belongs to no teamspace: triggers of all teamspaces fire, in the order of their records', {
-  tags: ['R237'],
-}, async () => {
-  const emulator = await liveEmulator([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
-  const { fired } = await emit(emulator)
-  expect(fired.map((each: { agent_id: string }) => each.agent_id)).toEqual(['a9', 'a1'])
-  expect(new Set(fired.map((each: { thread_id: string }) => each.thread_id)).size).toBe(2)
+test('events of a trigger share a thread by default', { tags: ['R073', 'R238'] }, async () => {
+  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
+  const threadsOf = async (at: TestEmulator): Promise<string[]> =>
+    (await emit(at)).fired.map(({ thread_id }: { thread_id: string }) => thread_id)
+  const shared = await threadsOf(emulator)
+  expect(new Set(shared).size).toBe(2)
+  const again = await emulator.restart()
+  expect(await threadsOf(again)).toEqual(shared)
+  await again.patch(t1, { response_thread: 'create_new_thread_each_time' })
+  const apart = [await threadsOf(again), await threadsOf(again)]
+  expect(new Set([...shared, ...apart.flat()]).size).toBe(4)
+  await again.control('PATCH', '/state/event_triggers/t1', { response_thread: null })
+  expect(await threadsOf(again)).toEqual(shared)
 })
 
-test('an event without a matching trigger queues no run', { tags: ['R237'] }, async () => {
-  const emulator = await liveEmulator()
-  const { fired, not_fired } = await emit(emulator, { source: 'file_sharing', event: 'file:created' })
-  expect([fired, not_fired, emulator.state('agent_runs')]).toEqual([[], [], []])
-})
-
-test('with response_thread set three events start three threads', { tags: ['R073', 'R238'] }, async () => {
+test('a trigger that starts a new thread each time keeps none', { tags: ['R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1', EACH_TIME)])
-  expect(new Set(await threadsOf(emulator, 3)).size).toBe(3)
+  const { fired } = await emit(emulator)
+  expect(fired).toMatchObject([{ thread_id: expect.stringMatching(UUID) }])
   expect(emulator.state('event_triggers')[0]._emulator.thread_id).toBeNull()
 })
 
-test('without response_thread three events share one thread, and a restart keeps it', {
-  tags: ['R073', 'R238'],
-}, async () => {
-  const emulator = await liveEmulator()
-  const threads = await threadsOf(emulator, 3)
-  const again = await emulator.restart()
-  expect(new Set([...threads, ...(await threadsOf(again, 1))]).size).toBe(1)
-  expect(threads[0]).toMatch(UUID)
-})
-
-test('a shared thread belongs to one trigger only', { tags: ['R238'] }, async () => {
-  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
-  await emit(emulator)
-  await emit(emulator)
-  const threads = new Map(emulator.state('agent_runs').map((run) => [run.thread_id, run.trigger_id]))
-  expect([...threads.values()]).toEqual(['t1', 't2'])
-})
-
-test('a trigger can change to new threads, and back to the thread that it shared before', {
-  tags: ['R238'],
-}, async () => {
-  const emulator = await liveEmulator()
-  const [shared] = await threadsOf(emulator, 1)
-  await emulator.patch(t1, EACH_TIME)
-  const apart = await threadsOf(emulator, 2)
-  await emulator.control('PATCH', '/state/event_triggers/t1', { response_thread: null })
-  const [back] = await threadsOf(emulator, 1)
-  expect(new Set([shared, ...apart]).size).toBe(3)
-  expect(back).toBe(shared)
-})
-
-test('no response shows the thread of a trigger, and firing does not change updated_at', {
-  tags: ['R073'],
-}, async () => {
+test('no response shows the thread, and firing keeps updated_at', { tags: ['R073'] }, async () => {
   const emulator = await liveEmulator()
   await emit(emulator)
   const { body } = await emulator.get('/agents/a1/event-triggers')
@@ -194,22 +121,11 @@ test('no response shows the thread of a trigger, and firing does not change upda
   expect(JSON.stringify(body)).not.toContain('thread_id')
 })
 
-test('a trigger that PATCH pauses does not run on a later event', { tags: ['R116'] }, async () => {
+test('a trigger never runs on an event of its pause', { tags: ['R116', 'R117', 'U058'] }, async () => {
   const emulator = await liveEmulator()
   expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
   const { fired, not_fired } = await emit(emulator)
   expect([fired, not_fired.length]).toEqual([[], 1])
-  await emulator.advance('1d')
-  expect(emulator.state('agent_runs')).toEqual([])
-  expect((await emulator.get('/agents/a1/event-triggers')).body.data[0].enabled).toBe(false)
-})
-
-test('a trigger that PATCH resumes runs on later events, and never on those of the pause', {
-  tags: ['R117', 'U058'],
-}, async () => {
-  const emulator = await liveEmulator([aTrigger('t1', { enabled: false })])
-  await emit(emulator)
-  await emit(emulator)
   expect((await emulator.patch(t1, { enabled: true })).body.enabled).toBe(true)
   await emulator.advance('30d')
   expect(emulator.state('agent_runs')).toEqual([])
@@ -218,65 +134,45 @@ test('a trigger that PATCH resumes runs on later events, and never on those of t
   expect(emulator.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
 })
 
-test('a run that is queued when its trigger is paused or deleted still executes', {
-  tags: ['R116'],
-}, async () => {
+test('a queued run executes though its trigger is paused or deleted', { tags: ['R116'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   await emit(emulator)
   await emulator.patch(t1, { enabled: false })
   await emulator.delete('/agents/a1/event-triggers/t2')
   await emulator.advance('1s')
   expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
-  const { fired, not_fired } = await emit(emulator)
-  expect([fired, not_fired.length]).toEqual([[], 1])
 })
 
-test('a trigger that was created over the API fires like any other', { tags: ['R237'] }, async () => {
+test('a trigger of the API fires, on its new event after an update', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator([])
   const { body } = await emulator.post('/agents/a1/event-triggers', {
-    trigger_source: 'document_collaboration',
+    trigger_source: 'file_sharing',
     trigger_event: 'Drawing:revised',
   })
-  const { fired } = await emit(emulator, { source: 'document_collaboration', event: 'Drawing:revised' })
-  expect(fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
-})
-
-test('an update of the event moves the trigger to it', { tags: ['R237'] }, async () => {
-  const emulator = await liveEmulator()
-  await emulator.patch(t1, { trigger_event: 'Folder:moved' })
-  expect((await emit(emulator)).fired).toEqual([])
+  const revised = { ...created, event: 'Drawing:revised' }
+  expect((await emit(emulator, revised)).fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
+  await emulator.patch(`/agents/a1/event-triggers/${body.id}`, { trigger_event: 'Folder:moved' })
+  expect((await emit(emulator, revised)).fired).toEqual([])
   expect((await emit(emulator, { ...created, event: 'Folder:moved' })).fired).toHaveLength(1)
 })
 
-test.for<[time: string, ms: number]>([
-  ['90s', 90_000],
-  ['PT1H', 3_600_000],
-])('the setting agent_runs.queue_time queues runs for %s', { tags: ['T35'] }, async ([time, ms]) => {
+test.for<[time: string, executed_at: string]>([
+  ['0s', NOW],
+  ['90s', '2026-03-01T12:01:30.000Z'],
+  ['PT1H', '2026-03-01T13:00:00.000Z'],
+])('the setting agent_runs.queue_time queues runs for %s', { tags: ['T35'] }, async ([time, executed_at]) => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
   await emit(emulator)
-  const due_at = new Date(emulator.now() + ms).toISOString()
-  expect(emulator.sandbox.scheduler.horizon()).toMatchObject([
-    { kind: 'agent-run.execute', due_at, urgency: 'work' },
-  ])
-  await emulator.advance(`${ms}ms`)
-  expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
-})
-
-test('a run with a queue time of 0s is executed before the response', { tags: ['T35'] }, async () => {
-  const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
-  await emit(emulator)
-  expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
+  emulator.advance(time)
+  expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at }])
 })
 
 test.for(['3651d', 'soon', '-1s'])('%s is refused as a queue time', { tags: ['T35'] }, async (time) => {
-  await expect(liveEmulator([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow(
-    'queue_time',
-  )
+  const settings = { 'agent_runs.queue_time': time }
+  await expect(liveEmulator([], { settings })).rejects.toThrow('queue_time')
 })
 
-test('a source has only the name that the settings give it', {
-  tags: ['U008'],
-}, async () => {
+test('a source has only the name that the settings give it', { tags: ['U008'] }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   const emulator = await liveEmulator([aTrigger('t1')], { settings })
   const { source, fired } = await emit(emulator, { source: 'drive', event: 'File:created' })
@@ -318,9 +214,7 @@ test('a run keeps the given payload unchanged, up to 65,536 characters', { tags:
   expect([first, long?.length, none]).toEqual([JSON.stringify(odd), 65_536, '{}'])
 })
 
-test('GET /agent-runs lists the runs in the order in which they were queued, and the threads', {
-  tags: ['R238'],
-}, async () => {
+test('GET /agent-runs lists the runs as they were queued, and the threads', { tags: ['R238'] }, async () => {
   const fromFixtures = (id: string, queued_at: string, thread_id: string | null) => {
     return { id, agent_id: 'a1', status: 'executed', queued_at, executed_at: queued_at, thread_id }
   }
@@ -329,36 +223,17 @@ test('GET /agent-runs lists the runs in the order in which they were queued, and
     fromFixtures('earlier', '2026-02-02T00:30:00.000+01:00', 'thread'),
     fromFixtures('alone', '2026-01-01T00:00:00.000Z', null),
   ]
-  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)], {
-    collections: { agent_runs },
-  })
+  const triggers = [aTrigger('t1'), aTrigger('t2', EACH_TIME)]
+  const emulator = await liveEmulator(triggers, { collections: { agent_runs } })
   const [first, second] = [(await emit(emulator)).fired, (await emit(emulator)).fired]
-  const before = emulator.digest()
-  const { status, body } = await emulator.control('GET', '/agent-runs')
+  const { body } = await emulator.control('GET', '/agent-runs')
   const made = [...first, ...second].map((each) => each.run_id)
-  expect([status, body.object]).toEqual([200, 'list'])
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['alone', 'earlier', 'later', ...made])
-  expect(new Set(body.data.map((run: object) => JSON.stringify(run)))).toEqual(
-    new Set(emulator.state('agent_runs').map((run) => JSON.stringify(run))),
-  )
+  expect(body.data[3]).toEqual(emulator.state('agent_runs').find(({ id }) => id === made[0]))
   expect(body.threads).toEqual([
     { thread_id: 'thread', runs: ['earlier', 'later'] },
     { thread_id: first[0].thread_id, runs: [first[0].run_id, second[0].run_id] },
     { thread_id: first[1].thread_id, runs: [first[1].run_id] },
     { thread_id: second[1].thread_id, runs: [second[1].run_id] },
   ])
-  expect(emulator.digest()).toBe(before)
-})
-
-test('the same events in the same sandbox queue the same runs, ids and threads included', {
-  tags: ['R237'],
-}, async () => {
-  const digests = []
-  for (let n = 0; n < 2; n++) {
-    const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)])
-    for (const payload of [{}, { n: 1 }]) await emit(emulator, { ...created, payload })
-    await emulator.advance('1h')
-    digests.push(emulator.digest())
-  }
-  expect(digests[0]).toBe(digests[1])
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
@@ -17,10 +17,8 @@ const portOf = ({ emulator }: TestEmulator) => emulator.port
 
 /** The bytes of a GET, on a connection that stays open. */
 function kept(port: number, path = '/v1/data-views', headers: Readonly<Record<string, string>> = {}): string {
-  return requestBytes({
-    path,
-    headers: { ...AUTH, Host: `127.0.0.1:${port}`, Connection: 'keep-alive', ...headers },
-  })
+  const own = { ...AUTH, Host: `127.0.0.1:${port}`, Connection: 'keep-alive' }
+  return requestBytes({ path, headers: { ...own, ...headers } })
 }
 
 /** The bytes of a GET, after which the server closes the connection. */
@@ -45,51 +43,28 @@ async function closed(emulator: TestEmulator) {
   return ended(emulator)
 }
 
+/** Sends a GET on a connection of its own, and waits for the first bytes of the response. */
+async function begun(emulator: TestEmulator, path?: string) {
+  const socket = connect(portOf(emulator), '127.0.0.1')
+  socket.write(kept(portOf(emulator), path))
+  await once(socket, 'data')
+  return socket
+}
+
 function agentOf(keepAlive: boolean): Agent {
   const agent = new Agent({ keepAlive })
   onTestFinished(() => agent.destroy())
   return agent
 }
 
-test('two requests on one connection share it, and the second one knows the first', async () => {
-  const emulator = await testEmulator()
-  const client = viaHttp(agentOf(true))
-  for (let n = 0; n < 2; n++) await client(`${emulator.baseUrl}/data-views`, { headers: AUTH })
-  const [first, second] = await ended(emulator)
-  expect([first.requests_before, second.requests_before]).toEqual([0, 1])
-  expect(second.connection).toEqual(first.connection)
-  expect(first.connection).toMatchObject({ requests: 2, closed_ms: null, closed_by: null })
-  expect(first.idle_before_ms).toBeNull()
-  expect(second.idle_before_ms).toBeCloseTo(second.arrived_ms - first.ended_ms, 0)
-  expect(first.ended_ms).toBeGreaterThanOrEqual(first.arrived_ms)
-  expect(second.arrived_ms).toBeGreaterThanOrEqual(first.ended_ms)
-  expect(first.arrived_ms).toBeGreaterThanOrEqual(first.connection.opened_ms)
-  expect([first.end, first.body]).toEqual(['whole', null])
-})
-
-test('a client without keep-alive opens a connection for each request', async () => {
-  const emulator = await testEmulator()
-  const client = viaHttp(agentOf(false))
-  for (let n = 0; n < 2; n++) await client(`${emulator.baseUrl}/data-views`, { headers: AUTH })
-  const [first, second] = await closed(emulator)
-  expect(second.connection.id).not.toBe(first.connection.id)
-  expect(second).toMatchObject({ requests_before: 0, idle_before_ms: null })
-  // The client has asked the server to close it.
-  expect(second.connection).toMatchObject({ requests: 1, closed_by: 'emulator' })
-})
-
 test('a connection that its client closes was closed by the client, with a FIN and with a RST', async () => {
   const emulator = await testEmulator()
   for (const close of ['end', 'resetAndDestroy'] as const) {
-    const socket = connect(portOf(emulator), '127.0.0.1')
-    socket.write(kept(portOf(emulator)))
-    await once(socket, 'data')
+    const socket = await begun(emulator)
     await ended(emulator)
     socket[close]()
-    expect((await closed(emulator)).at(-1)).toMatchObject({
-      end: 'whole',
-      connection: { closed_by: 'client' },
-    })
+    const connection = { closed_by: 'client' }
+    expect((await closed(emulator)).at(-1)).toMatchObject({ end: 'whole', connection })
   }
 })
 
@@ -102,17 +77,6 @@ test('all bytes of a response that was sent whole are counted, its head included
   expect(sent[0]).toBe(text.lastIndexOf('HTTP/1.1'))
 })
 
-test('pipelined requests arrive before the response to the one before', async () => {
-  const emulator = await testEmulator()
-  const one = kept(portOf(emulator))
-  await overSocket(portOf(emulator), one + one + last(portOf(emulator)))
-  const all = await ended(emulator)
-  expect(all.map(({ requests_before }) => requests_before)).toEqual([0, 1, 2])
-  expect(all.map(({ idle_before_ms }) => idle_before_ms)).toEqual([null, 0, 0])
-  expect(all[2].arrived_ms).toBeLessThanOrEqual(all[1].ended_ms)
-  expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(1)
-})
-
 test('a results stream that its client reads to the end is whole; one that it abandons is left', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 300, output_schema: { type: 'object' } })
@@ -122,9 +86,7 @@ test('a results stream that its client reads to the end is whole; one that it ab
   emulator.advance('24h')
   const path = `/v1/batch-predictions/${id}/results`
   const { text } = await emulator.get(path.slice(3))
-  const socket = connect(portOf(emulator), '127.0.0.1')
-  socket.write(kept(portOf(emulator), path))
-  await once(socket, 'data')
+  const socket = await begun(emulator, path)
   socket.destroy()
   const [whole, left] = (await closed(emulator)).slice(-2)
   expect(whole).toMatchObject({ end: 'whole' })
@@ -142,7 +104,7 @@ test.for([
   'an exchange that a fault cuts at %j is cut, and the emulator has closed it',
   async ([at, status]) => {
     const emulator = await testEmulator()
-    armRule(emulator.sandbox, { match: { operation: 'data-views.list' }, do: [{ cut: { at, how: 'rst' } }] })
+    armRule(emulator.sandbox, { do: [{ cut: { at, how: 'rst' } }] })
     await expect(emulator.get('/data-views')).rejects.toThrow()
     const [evidence] = await closed(emulator)
     expect(evidence).toMatchObject({ end: 'cut', connection: { closed_by: 'emulator', requests: 1 } })
@@ -153,13 +115,8 @@ test.for([
 
 test('an exchange that a fault holds open ends when its client closes the connection', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    match: { operation: 'data-views.list' },
-    do: [{ cut: { at: 'after-head', how: 'pause' } }],
-  })
-  const socket = connect(portOf(emulator), '127.0.0.1')
-  socket.write(kept(portOf(emulator)))
-  await once(socket, 'data')
+  armRule(emulator.sandbox, { do: [{ cut: { at: 'after-head', how: 'pause' } }] })
+  const socket = await begun(emulator)
   const open = async () => (await emulator.control('GET', '/requests')).body.data[0].evidence
   await expect.poll(async () => (await open()).end).toBe('held')
   expect(await open()).toMatchObject({ ended_ms: null, sent_bytes: null, connection: { closed_by: null } })
@@ -171,10 +128,7 @@ test('an exchange that a fault holds open ends when its client closes the connec
 
 test('a client that leaves while a fault delays its response has left', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    match: { operation: 'data-views.list' },
-    do: [{ pace: { before_head_ms: 60_000 } }],
-  })
+  armRule(emulator.sandbox, { do: [{ pace: { before_head_ms: 60_000 } }] })
   const socket = connect(portOf(emulator), '127.0.0.1')
   socket.write(kept(portOf(emulator)))
   await expect.poll(() => emulator.sandbox.log.size).toBe(1)
@@ -182,35 +136,23 @@ test('a client that leaves while a fault delays its response has left', async ()
   expect(await closed(emulator)).toMatchObject([{ end: 'left', sent_bytes: 0 }])
 })
 
-const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
-
 test('the body has its length and digest as it arrived, also coded, in pieces, and with wrong syntax', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const json = JSON.stringify(batchBody())
-  const coded = gzipSync(json)
-  await emulator.post('/batch-predictions', undefined, { raw: json })
-  await emulator.post('/batch-predictions', undefined, {
-    raw: coded,
-    headers: { 'content-encoding': 'gzip' },
-  })
-  await emulator.post('/batch-predictions', undefined, { raw: '{"half":' })
-  const head = {
-    ...AUTH,
-    Host: `127.0.0.1:${portOf(emulator)}`,
-    'Content-Type': 'application/json',
-    'Transfer-Encoding': 'chunked',
+  const bodies = [json, gzipSync(json), '{"half":']
+  for (const raw of bodies) {
+    const headers: Record<string, string> = typeof raw === 'string' ? {} : { 'content-encoding': 'gzip' }
+    await emulator.post('/batch-predictions', undefined, { raw, headers })
   }
-  const chunked = requestBytes({ method: 'POST', path: '/v1/batch-predictions', headers: head })
-  const chunks = [json.slice(0, 10), json.slice(10)].map(
-    (part) => `${part.length.toString(16)}\r\n${part}\r\n`,
+  const headers = { ...AUTH, 'Content-Type': 'application/json' }
+  const chunked = request(`${emulator.baseUrl}/batch-predictions`, { method: 'POST', headers })
+  chunked.write(json.slice(0, 10))
+  chunked.end(json.slice(10))
+  await once(chunked, 'response')
+  const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
+  expect((await ended(emulator)).map(({ body }) => body)).toEqual(
+    [...bodies, json].map((bytes) => ({ bytes: bytes.length, sha256: sha256(bytes) })),
   )
-  await overSocket(portOf(emulator), `${chunked}${chunks.join('')}0\r\n\r\n`)
-  expect((await ended(emulator)).map(({ body }) => body)).toEqual([
-    { bytes: json.length, sha256: sha256(json) },
-    { bytes: coded.length, sha256: sha256(coded) },
-    { bytes: 8, sha256: sha256('{"half":') },
-    { bytes: json.length, sha256: sha256(json) },
-  ])
 })
 
 test('a body that is refused before it is read to its end has no digest', async () => {
@@ -220,14 +162,16 @@ test('a body that is refused before it is read to its end has no digest', async 
   expect((await ended(emulator)).map(({ body }) => body)).toEqual([null, null])
 })
 
-test('refused requests have evidence too: unknown routes, foreign hosts, preflights, and bytes that are not HTTP', async () => {
+test('stubbed and refused requests have evidence too: unknown routes, foreign hosts, preflights, and bytes that are not HTTP', async () => {
   const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', { method: 'GET', path: '/own', status: 200, body: {} })
   const port = portOf(emulator)
   const get = (path: string, headers = {}) => kept(port, path, { Connection: 'close', ...headers })
   const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' }
   for (const bytes of [
     get('/v1/data-views'),
     get('/v1/nowhere'),
+    get('/v1/own'),
     get('/elsewhere'),
     get('/v1/data-views', { Host: 'example.com' }),
     get('/v1/pages', preflight).replace('GET', 'OPTIONS'),
@@ -236,18 +180,10 @@ test('refused requests have evidence too: unknown routes, foreign hosts, preflig
     await overSocket(port, bytes)
   }
   const all = await closed(emulator)
-  expect(all.map(({ end }) => end)).toEqual(Array(6).fill('whole'))
-  expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(6)
-  expect(all.map(({ connection }) => connection.requests)).toEqual([1, 1, 1, 1, 1, 0])
+  expect(all.map(({ end }) => end)).toEqual(Array(7).fill('whole'))
+  expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(7)
+  expect(all.map(({ connection }) => connection.requests)).toEqual([1, 1, 1, 1, 1, 1, 0])
   expect(all.every(({ sent_bytes }) => sent_bytes > 100)).toBe(true)
-})
-
-test('a stubbed response has evidence', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/stubs', { method: 'GET', path: '/own', status: 200, body: {} })
-  await emulator.get('/own')
-  expect(await ended(emulator)).toMatchObject([{ end: 'whole' }])
-  expect((await emulator.control('GET', '/explain/default-000001')).body.route).toHaveProperty('stub')
 })
 
 test('a request that is sent again from the log has no connection', async () => {
@@ -258,10 +194,7 @@ test('a request that is sent again from the log has no connection', async () => 
 })
 
 /** The application mounted in another one, which has a route of its own. */
-async function mounted(
-  emulator: TestEmulator,
-  before?: (req: IncomingMessage) => Promise<unknown>,
-): Promise<number> {
+async function mounted(emulator: TestEmulator, before?: (req: IncomingMessage) => Promise<unknown>) {
   const app = express()
   app.get('/own', (_req, res) => void res.end())
   app.use((req, _res, next) => void Promise.resolve(before?.(req)).then(() => next()))
@@ -273,31 +206,49 @@ async function mounted(
   return (server.address() as AddressInfo).port
 }
 
-test('on the server of an application that mounts the emulator, connections count the requests to the emulator', async () => {
-  const emulator = await testEmulator()
-  const port = await mounted(emulator)
-  const client = viaHttp(agentOf(true))
-  for (const path of ['/v1/data-views', '/own', '/v1/data-views'])
-    await client(`http://127.0.0.1:${port}${path}`, { headers: AUTH })
-  await viaHttp(agentOf(false))(`http://127.0.0.1:${port}/v1/data-views`, { headers: AUTH })
-  const [first, second, other] = await closed(emulator)
-  expect(first.connection).toMatchObject({ requests: 2, closed_by: null })
-  expect(second.connection).toEqual(first.connection)
-  expect([first.requests_before, second.requests_before, other.requests_before]).toEqual([0, 1, 0])
-  expect(second.idle_before_ms).toBeGreaterThanOrEqual(0)
-  expect([first.end, second.end, other.end]).toEqual(['whole', 'whole', 'whole'])
-  expect(other.connection.closed_by).toBe('emulator')
-  expect(other.connection.id).not.toBe(first.connection.id)
-})
+const LIST = '/v1/data-views'
 
-test('pipelined requests work on the server of an application that mounts the emulator', async () => {
-  const emulator = await testEmulator()
-  const port = await mounted(emulator)
-  await overSocket(port, kept(port) + kept(port) + last(port))
-  const all = await ended(emulator)
-  expect(all.map(({ requests_before }) => requests_before)).toEqual([0, 1, 2])
-  expect(all.map(({ end }) => end)).toEqual(['whole', 'whole', 'whole'])
-})
+/** Each server, with requests to it of which two are to the emulator. */
+const servers = [
+  ['its own server', [LIST, LIST], async (emulator: TestEmulator) => portOf(emulator)],
+  ['the server of an application that mounts the emulator', [LIST, '/own', LIST], mounted],
+] as const
+
+test.for(servers)(
+  'on %s, requests on one connection share it, and the second one knows the first',
+  async ([, paths, portFor]) => {
+    const emulator = await testEmulator()
+    const port = await portFor(emulator)
+    const [kept, single] = [viaHttp(agentOf(true)), viaHttp(agentOf(false))]
+    for (const path of paths) await kept(`http://127.0.0.1:${port}${path}`, { headers: AUTH })
+    await single(`http://127.0.0.1:${port}${LIST}`, { headers: AUTH })
+    const [first, second, other] = await closed(emulator)
+    expect(first).toMatchObject({ requests_before: 0, idle_before_ms: null, end: 'whole', body: null })
+    expect(first.connection).toMatchObject({ requests: 2, closed_ms: null, closed_by: null })
+    expect(second).toMatchObject({ requests_before: 1, connection: first.connection })
+    expect(second.idle_before_ms).toBeCloseTo(second.arrived_ms - first.ended_ms, 0)
+    const instants = [first.connection.opened_ms, first.arrived_ms, first.ended_ms, second.arrived_ms]
+    expect(instants.toSorted((a, b) => a - b)).toEqual(instants)
+    expect(other).toMatchObject({ requests_before: 0, idle_before_ms: null })
+    // The client has asked the server to close it.
+    expect(other.connection).toMatchObject({ requests: 1, closed_by: 'emulator' })
+    expect(other.connection.id).not.toBe(first.connection.id)
+  },
+)
+
+test.for(servers)(
+  'on %s, pipelined requests arrive before the response to the one before',
+  async ([, , portFor]) => {
+    const emulator = await testEmulator()
+    const port = await portFor(emulator)
+    await overSocket(port, kept(port) + kept(port) + last(port))
+    const all = await ended(emulator)
+    expect(all).toMatchObject([0, 1, 2].map((requests_before) => ({ requests_before, end: 'whole' })))
+    expect(all.map(({ idle_before_ms }) => idle_before_ms)).toEqual([null, 0, 0])
+    expect(all[2].arrived_ms).toBeLessThanOrEqual(all[1].ended_ms)
+    expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(1)
+  },
+)
 
 test('a client that leaves before the application passes its request on has left', async () => {
   const emulator = await testEmulator()
@@ -332,15 +283,6 @@ test('with stable, lists, explanations and HAR have no real-time field, so equal
   const text = await run()
   expect(text).not.toMatch(/evidence|duration_ms|_ms"|"connection":"[cm]\d/)
   expect(await run()).toBe(text)
-})
-
-test('a value of stable other than true and false is refused', async () => {
-  const emulator = await testEmulator()
-  const { status, body } = await emulator.control('GET', '/requests?stable=yes')
-  expect([status, body.details.errors]).toEqual([
-    400,
-    [expect.objectContaining({ pointer: '/query/stable', detail: 'must be true or false' })],
-  ])
 })
 
 test('evidence is not part of the state, nor of an exported snapshot', async () => {

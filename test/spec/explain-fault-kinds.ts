@@ -42,25 +42,6 @@ const create = (emulator: TestEmulator) =>
 
 /** Requests with armed fault rules, some of which fire. */
 export const faultKinds: Kinds = {
-  'ok-fault-rules-that-do-not-fire': under(
-    [
-      { preset: 'rate-limited', match: { operation: 'agents.list' } },
-      { id: 'third', match: LIST, when: { nth: 3, by: 'api_key' }, do: [{ respond: { status: 500 } }] },
-      {
-        id: 'rarely',
-        match: 'everything',
-        when: { probability: 0.01 },
-        do: [{ respond: { status: 500 } }],
-      },
-      {
-        id: 'later',
-        match: { path: { regex: '^/v1/data' } },
-        when: { from: '2027-01-01T00:00:00.000Z' },
-        do: [{ respond: { status: 500 } }],
-      },
-    ],
-    list,
-  ),
   'ok-fault-on-the-wire': under(
     [
       { id: 'odd-body', match: LIST, then: 'continue', do: [{ body: { patch: { more: true } } }] },
@@ -69,12 +50,6 @@ export const faultKinds: Kinds = {
     ],
     list,
   ),
-  'ok-fault-cut-after-the-handler': under([{ preset: 'lost-response-after-commit' }], create),
-  'ok-fault-answers-instead': under(
-    [{ id: 'none', match: LIST, do: [{ respond: { status: 200, body: { data: [] } } }] }],
-    list,
-  ),
-  'ok-fault-moves-the-sandbox': under([{ preset: 'batch-instant-terminal' }], create),
   'cut-fault-before-read': under(
     [{ id: 'gone', match: CREATE, do: [{ cut: { at: 'before-read', how: 'rst' } }] }],
     create,
@@ -91,17 +66,8 @@ export const faultKinds: Kinds = {
     create,
   ),
   '502-bad_gateway-fault-proxy': under([{ preset: 'html-error-page' }], list),
-  // The API has no conditional requests: only a fault responds with this.
-  '412-precondition_failed-fault': under(
-    [{ id: 'stale', match: LIST, do: [{ respond: { status: 412, code: 'precondition_failed' } }] }],
-    list,
-  ),
   '504-gateway_timeout-fault-after-the-effect': under([{ preset: 'ambiguous-gateway-5xx' }], create),
   '409-idempotency_key_in_use-fault': under([{ preset: 'concurrent-same-key' }], create),
   '429-rate_limit_exceeded-fault': under([{ preset: 'batch-admission-concurrency' }], create),
-  '401-unauthorized-fault-revoked': under([{ preset: 'token-revoked' }], list),
-  '401-unauthorized-fault': under(
-    [{ id: 'expired', match: LIST, do: [{ auth: { expire_now: true } }] }],
-    list,
-  ),
+  '401-unauthorized-revoked': under([{ preset: 'token-revoked' }], list),
 }
