@@ -81,25 +81,6 @@ test('a document whose scenario has no script still loads', async () => {
   expect(said).toHaveLength(1)
 })
 
-test.for<[title: string, change: object, pointer: string]>([
-  ['a scenario without a name', { scenario: { generation: 1 } }, '/scenario/name'],
-  ['a scenario that is a text', { scenario: 's' }, '/scenario'],
-  ['a call without a function', { scenario_calls: [{ id: 'c' }] }, '/scenario_calls/0/ref'],
-  ['a stub with a wrong path', { stubs: [{ id: 's', path: 'x' }] }, '/stubs/0/path'],
-])('a document with %s is refused with its pointer', async ([, change, pointer]) => {
-  const emulator = await scenarioEmulator({})
-  const document = { ...emulator.sandbox.document(), ...change }
-  const { status, body } = await emulator.control('PUT', '/state', document)
-  expect(status).toBe(400)
-  expect(body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
-})
-
-test('an older document, without scenario and stubs, still loads', async () => {
-  const emulator = await scenarioEmulator({})
-  const { scenario: _, scenario_calls: __, stubs: ___, ...older } = emulator.sandbox.document()
-  expect((await emulator.control('PUT', '/state', older)).status).toBe(200)
-})
-
 test('the scenario and its pending call survive a restart, and the call is made again', async () => {
   const data = dataFolder()
   const hanging: TestScenario = { ...scenario, timeline: [{ at: '0s', do: () => new Promise(() => {}) }] }

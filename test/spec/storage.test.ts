@@ -127,11 +127,3 @@ test('a state file of another format stops the start and is left untouched; movi
     body: { message: expect.stringContaining(problem(kept)) },
   })
 })
-
-test('the control interface refuses a state document of another format', async () => {
-  const { control } = await alive(dataFolder())
-  const { body } = await control('GET', '/state')
-  expect(body.format).toBe(2)
-  for (const format of [1, 3]) expect((await control('PUT', '/state', { ...body, format })).status).toBe(400)
-  expect((await control('PUT', '/snapshots/old', { ...body, format: 1 })).status).toBe(400)
-})
