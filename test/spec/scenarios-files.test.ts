@@ -4,6 +4,7 @@ import type { ListedScenario } from '../../src/core/scenarios/source.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import { folder } from '../support/disk-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
 
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
@@ -12,9 +13,7 @@ const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf
 async function fileEmulator(scripts: Readonly<Record<string, string>>, scenario?: string) {
   const scenarios = join(folder(onTestFinished), 'scenarios')
   writeFiles(scenarios, scripts)
-  const said: string[] = []
-  const say = (message: string) => void said.push(message)
-  const logger = { info: say, warn: say, error: say }
+  const { said, logger } = keptLogger('info', 'warn', 'error')
   const started = scenario === undefined ? {} : { scenario }
   // No limits: the clock is stopped, so polls on a slow machine would reach the rate limit.
   const emulator = await testEmulator({

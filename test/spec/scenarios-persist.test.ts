@@ -5,6 +5,7 @@ import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
 
@@ -57,8 +58,7 @@ test('a restored snapshot brings back the scenario with its steps, in the presen
 test('a document whose scenario has no script still loads', async () => {
   const emulator = await scenarioEmulator({ s: scenario })
   await emulator.start('s')
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
+  const { said, logger } = keptLogger('warn')
   const again = await scenarioEmulator({}, { logger })
   loadDocument(again.sandbox, JSON.parse(JSON.stringify(emulator.sandbox.document())))
   expect((await again.get('/search')).body).toBe('stubbed')

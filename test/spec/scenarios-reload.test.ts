@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { START } from '../support/base-state.ts'
-import { createBatch } from '../support/batches.ts'
 import { follow } from '../support/event-feed.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, type ScenarioEmulator, scenarioEmulator } from '../support/scenario-emulator.ts'
 
@@ -51,25 +50,13 @@ test('a newer version of the active script replaces its rules, stubs, settings, 
       on: { 'batch.completed': asking() },
     },
   })
-  expect(await emulator.active()).toMatchObject({
-    generation: 2,
-    started_at,
-    hooks: ['batch.completed'],
-    problem: null,
-  })
+  const hooks = ['batch.completed']
+  expect(await emulator.active()).toMatchObject({ generation: 2, started_at, hooks, problem: null })
   expect([emulator.records(), emulator.now()]).toEqual([records, now])
-  const matched = (await faultsOf(emulator)).map(({ id, matched }: { id: string; matched: number }) => [
-    id,
-    matched,
-  ])
-  expect(new Map(matched)).toEqual(
-    new Map([
-      ['kept', 1],
-      ['changed', 0],
-      ['armed', 0],
-      ['new', 0],
-    ]),
-  )
+  const rules = await faultsOf(emulator)
+  expect(
+    Object.fromEntries(rules.map(({ id, matched }: { id: string; matched: number }) => [id, matched])),
+  ).toEqual({ kept: 1, changed: 0, armed: 0, new: 0 })
   expect((await emulator.get('/search')).body).toBe('second')
   const { overrides } = (await emulator.control('GET', '/settings')).body
   expect(overrides).toEqual({ 'lists.order': 'newest', 'batch.pace': { validating: '1s' } })
@@ -90,8 +77,7 @@ test('a reload of an unchanged script writes only its generation', async () => {
 })
 
 test('a version that is invalid in the sandbox leaves the older one in force, with the reason', async () => {
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
+  const { said, logger } = keptLogger('warn')
   const emulator = await scenarioEmulator({ s: first }, { logger })
   await emulator.start('s')
   const before = emulator.digest()
@@ -106,8 +92,7 @@ test('a version that is invalid in the sandbox leaves the older one in force, wi
 })
 
 test('a scenario whose script was removed keeps its rules and stubs, and its functions cannot be called', async () => {
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
+  const { said, logger } = keptLogger('warn')
   const emulator = await scenarioEmulator({ s: first }, { logger })
   await emulator.start('s')
   emulator.scenarios.swap({})
@@ -140,24 +125,13 @@ test('a reload replaces the scenario in every sandbox where it is active', async
 })
 
 test('a step that an older version scheduled calls the function of the newest version', async () => {
-  const put = (name: string): ScenarioCommand => ({
-    kind: 'put',
-    collection: 'organizations',
-    record: { id: 'org-9', name },
-  })
-  const emulator = await scenarioEmulator({ s: { timeline: [{ at: '10m', do: asking(put('old')) }] } })
+  const naming = (name: string) =>
+    asking({ kind: 'put', collection: 'organizations', record: { id: 'org-9', name } })
+  const emulator = await scenarioEmulator({ s: { timeline: [{ at: '10m', do: naming('old') }] } })
   await emulator.start('s')
-  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: asking(put('new')) }] } })
+  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: naming('new') }] } })
   await emulator.pass('10m')
   expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'new' })
-})
-
-test('existing batches keep the pace of their creation', async () => {
-  const emulator = await scenarioEmulator({ s: first })
-  await emulator.start('s')
-  const { id } = await createBatch(emulator)
-  emulator.scenarios.swap({ s: { ...first, pace: { validating: '1s' } } })
-  expect((await emulator.control('GET', `/batches/${id}`)).body.plan.pace.validating).toBe('9s')
 })
 
 test('the feed of events reports when a scenario is started, replaced and stopped', async () => {
