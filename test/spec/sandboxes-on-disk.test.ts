@@ -45,8 +45,8 @@ test('a start opens only the default sandbox; the first request opens each of th
     { name: 'a', state: 'on_disk', persist: true, problem: null, base_url_path: '/@a/v1' },
     { name: 'b', state: 'on_disk', persist: true, problem: null, base_url_path: '/@b/v1' },
   ])
-  const [first, second] = await Promise.all([organizations(sandbox('b')), organizations(sandbox('b'))])
-  expect([first, second]).toEqual([expect.arrayContaining(['b']), expect.arrayContaining(['b'])])
+  for (const found of await Promise.all([organizations(sandbox('b')), organizations(sandbox('b'))]))
+    expect(found).toContain('b')
   expect(openIn(emulator)).toEqual(['default', 'b'])
   expect((await control('GET', '/sandboxes/a')).body).toMatchObject({ name: 'a', state: 'open', rate: 0 })
   expect(openIn(emulator)).toEqual(['default', 'b', 'a'])
@@ -106,42 +106,35 @@ test('a sandbox is opened after a kill, because wakes_at in its file can be wron
 
 test('a directory or FIFO in place of a sandbox file affects only that sandbox', async () => {
   const data = await folderWith(['fine'])
-  const places = ['directory', 'fifo'].map((name) => join(data, 'sandboxes', `${name}.json`))
-  const [directory = '', fifo = ''] = places
-  mkdirSync(directory)
-  execFileSync('mkfifo', [fifo])
+  const placeOf = (name: string) => join(data, 'sandboxes', `${name}.json`)
+  mkdirSync(placeOf('directory'))
+  execFileSync('mkfifo', [placeOf('fifo')])
   const { control, in: sandbox, emulator, said } = await alive(data)
   expect(await organizations(sandbox('fine'))).toContain('fine')
   for (const [name, kind] of [
     ['directory', 'a directory'],
     ['fifo', 'a FIFO'],
   ] as const) {
-    const path = join(data, 'sandboxes', `${name}.json`)
+    const path = placeOf(name)
     const refused = await sandbox(name)('GET', '/state')
     expect([refused.status, refused.body.error]).toEqual([507, 'storage_unavailable'])
-    expect(refused.body.message).toContain(
-      `The sandbox "${name}" cannot be opened: ${path} is ${kind}, and the emulator needs a file there. Move it away`,
-    )
+    const problem = `${path} is ${kind}, and the emulator needs a file there. Move it away`
+    expect(refused.body.message).toContain(`The sandbox "${name}" cannot be opened: ${problem}`)
     expect(refused.body.mitigation).toMatch(/^Repair the file or move it away/)
     const api = await fetch(`${emulator.url}/@${name}/v1/pages`, { headers: { authorization: 'Bearer x' } })
     expect([api.status, await api.text()]).toEqual([507, expect.stringContaining(path)])
     expect((await control('POST', '/sandboxes', { name })).status).toBe(409)
     expect((await control('DELETE', `/sandboxes/${name}`)).status).toBe(507)
+    const shown = (await control('GET', '/sandboxes')).body.data
+    expect(shown).toContainEqual(
+      expect.objectContaining({ name, state: 'broken', problem: expect.stringContaining(path) }),
+    )
+    expect(said.filter((line) => line.includes(path))).toHaveLength(1)
   }
-  const { storage } = (await control('GET', '/health')).body
-  expect(storage.map(({ sandbox: name }: { sandbox: string }) => name)).toEqual(['directory', 'fifo'])
-  expect(storage[0].problem).toContain(directory)
-  expect((await control('GET', '/sandboxes')).body.data).toMatchObject([
-    { name: 'default' },
-    { name: 'fine' },
-    { name: 'directory', state: 'broken', problem: storage[0].problem },
-    { name: 'fifo', state: 'broken' },
-  ])
-  expect(said.filter((line) => line.includes(fifo))).toHaveLength(1)
   // After a fix no restart is needed.
-  rmSync(fifo)
+  rmSync(placeOf('fifo'))
   expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
-  expect((await control('GET', '/health')).body.storage).toHaveLength(1)
+  expect((await control('GET', '/health')).body.storage).toMatchObject([{ sandbox: 'directory' }])
 })
 
 test('an emulator whose data folder was moved writes nothing into a new folder at that path', async () => {
@@ -170,10 +163,8 @@ test('more sandboxes on the disk than --max-open-sandboxes are refused with the 
     await sandbox('c')('GET', '/state'),
     await control('POST', '/sandboxes', { name: 'd', persist: true }),
   ]) {
-    expect([refused.status, refused.body.message]).toEqual([
-      409,
-      '3 sandboxes on the disk are open, the maximum.',
-    ])
+    const message = '3 sandboxes on the disk are open, the maximum.'
+    expect([refused.status, refused.body.message]).toEqual([409, message])
     expect(refused.body.mitigation).toContain('--max-open-sandboxes')
     // A sandbox that is deleted is lost.
     expect(refused.body.mitigation).not.toMatch(/delete|remove/i)

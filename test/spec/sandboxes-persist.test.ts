@@ -32,10 +32,7 @@ test('a sandbox with persist exists after a restart, and one without does not', 
   expect(filesIn(data)).toEqual(['default.json', 'sandboxes/kept.json', 'snapshots/kept/base.json'])
   const second = await alive(data)
   const { data: listed } = (await second.control('GET', '/sandboxes')).body
-  expect(listed).toMatchObject([
-    { name: 'default', persist: true },
-    { name: 'kept', persist: true },
-  ])
+  expect(listed.map(({ name }: { name: string }) => name)).toEqual(['default', 'kept'])
   expect((await second.in('kept')('GET', '/state')).body).toEqual(then)
   expect((await second.in('kept')('GET', '/snapshots')).body.data).toMatchObject([{ name: 'base' }])
 })
@@ -51,26 +48,25 @@ test('a sandbox is on the disk before its creation responds', async () => {
 test('a sandbox with its own start resets to that start, also after a restart and a kill', async () => {
   const data = dataFolder()
   const first = await alive(data)
+  const kept = first.in('kept')
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
-  const start = contentOf((await first.in('kept')('GET', '/state')).body)
-  await putOrganization(first.in('kept'), 'one')
-  await first.in('kept')('POST', '/reset')
-  expect(contentOf((await first.in('kept')('GET', '/state')).body)).toBe(start)
-  await putOrganization(first.in('kept'), 'two')
-  await first.in('kept')('POST', '/clock/advance', { by: '24h' })
-  await first.in('kept')('PATCH', '/settings', { unknown_fields: null })
+  const start = contentOf((await kept('GET', '/state')).body)
+  await putOrganization(kept, 'one')
+  await kept('POST', '/reset')
+  expect(contentOf((await kept('GET', '/state')).body)).toBe(start)
+  await putOrganization(kept, 'two')
+  await kept('POST', '/clock/advance', { by: '24h' })
+  await kept('PATCH', '/settings', { unknown_fields: null })
   const killed = killedData(data)
   await first.emulator.close()
   for (const folder of [killed, data]) {
-    const { in: sandbox, emulator } = await alive(folder, { seed: 7, fixtures: { collections: {} } })
-    const kept = sandbox('kept')
-    expect(await organizations(kept)).toEqual(['org-own', 'two'])
-    expect((await kept('GET', '/snapshots')).body.data).toEqual([])
-    await kept('POST', '/reset')
-    expect(contentOf((await kept('GET', '/state')).body)).toBe(start)
-    await kept('POST', '/reset')
-    expect(contentOf((await kept('GET', '/state')).body)).toBe(start)
-    await emulator.close()
+    const again = (await alive(folder, { seed: 7, fixtures: { collections: {} } })).in('kept')
+    expect(await organizations(again)).toEqual(['org-own', 'two'])
+    expect((await again('GET', '/snapshots')).body.data).toEqual([])
+    for (let n = 0; n < 2; n++) {
+      await again('POST', '/reset')
+      expect(contentOf((await again('GET', '/state')).body)).toBe(start)
+    }
   }
 })
 
@@ -119,21 +115,6 @@ test('a sandbox with persist but without its own start resets to the start of th
   expect(await organizations(sandbox('plain'))).toEqual(['org-own'])
 })
 
-test('a damaged start on the disk refuses the reset with its pointer and the fix', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
-  await first.emulator.close()
-  writeFileSync(join(data, 'snapshots/kept/(start).json'), '{"format": 2}')
-  const { in: sandbox } = await alive(data)
-  const before = (await sandbox('kept')('GET', '/state')).body
-  const response = await sandbox('kept')('POST', '/reset')
-  expect([response.status, response.body.error]).toEqual([409, 'conflict'])
-  expect(response.body.message).toContain('(start).json:1: /revision')
-  expect(response.body.mitigation).toContain('remove it')
-  expect((await sandbox('kept')('GET', '/state')).body).toEqual(before)
-})
-
 test('a deleted sandbox leaves no file, and does not exist after a restart', async () => {
   const data = dataFolder()
   const first = await alive(data)
@@ -149,23 +130,24 @@ test('a deleted sandbox leaves no file, and does not exist after a restart', asy
   expect(second.said).toEqual([])
 })
 
-test.for<[what: string, body: object]>([
-  ['with fixtures that break a rule', { fixtures: { collections: { organizations: [{ id: 7 }] } } }],
-  ['with an unknown setting', { settings: { nothing: 1 } }],
-  ['from an unknown snapshot', { from_snapshot: 'nothing' }],
-])('a sandbox that is refused, %s, leaves no file', async ([, body]) => {
+test('a sandbox that is refused leaves no file', async () => {
   const data = dataFolder()
   const { control } = await alive(data)
-  const response = await control('POST', '/sandboxes', { name: 'kept', persist: true, ...body })
-  expect(response.status).toBeGreaterThanOrEqual(400)
-  expect(filesIn(data)).toEqual(['default.json'])
-  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  for (const refused of [
+    { fixtures: { collections: { organizations: [{ id: 7 }] } } },
+    { settings: { nothing: 1 } },
+    { from_snapshot: 'nothing' },
+  ]) {
+    const { status } = await control('POST', '/sandboxes', { name: 'kept', persist: true, ...refused })
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(filesIn(data)).toEqual(['default.json'])
+  }
   expect((await control('POST', '/sandboxes', { name: 'kept', persist: true })).status).toBe(201)
 })
 
 test('a disk error is reported as a 507, and leaves no partial sandbox', async () => {
   const data = dataFolder()
-  const { control, emulator } = await alive(data)
+  const { control } = await alive(data)
   // With a file in place of the snapshots folder, the first step works and a later one fails.
   writeFileSync(join(data, 'snapshots'), '')
   const response = await control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
@@ -173,7 +155,6 @@ test('a disk error is reported as a 507, and leaves no partial sandbox', async (
   expect(response.body.message).toContain('snapshots')
   expect(filesIn(data)).toEqual(['default.json', 'snapshots'])
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
-  await emulator.close()
 })
 
 test('a checkpoint that fails during the creation of a sandbox leaves none of its files', async () => {
