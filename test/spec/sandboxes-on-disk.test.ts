@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator/emulator.ts'
@@ -135,24 +135,6 @@ test('a directory or FIFO in place of a sandbox file affects only that sandbox',
   rmSync(placeOf('fifo'))
   expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
   expect((await control('GET', '/health')).body.storage).toMatchObject([{ sandbox: 'directory' }])
-})
-
-test('an emulator whose data folder was moved writes nothing into a new folder at that path', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await putOrganization(first.control, 'first')
-  renameSync(data, `${data}-moved`)
-  const second = await alive(data)
-  await putOrganization(second.control, 'second')
-  const refused = await first.control('PATCH', '/clock', { rate: 2 })
-  expect(refused.status).toBe(507)
-  expect(JSON.stringify(refused.body)).toMatch(/has lost its data folder.*the folder was moved/)
-  expect(JSON.stringify(refused.body)).not.toContain('Nothing is lost')
-  await first.emulator.close()
-  expect(await organizations(second.control)).toContain('second')
-  await second.emulator.close()
-  const third = await alive(data)
-  expect(await organizations(third.control)).toContain('second')
 })
 
 test('more sandboxes on the disk than --max-open-sandboxes are refused with the fix', async () => {
