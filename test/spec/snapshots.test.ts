@@ -61,6 +61,23 @@ test('the same requests after a restore always get the same responses, with the 
   }
 })
 
+test('a restored running clock continues from the saved instant, and events run again at their own instants', async () => {
+  let host = Date.parse('2026-03-01T12:00:00.000Z')
+  const clock = { rate: 10, hostTime: () => host }
+  const { control, post, get } = await testEmulator({ collections: sampleRecords, ...clock })
+  const { id } = (await post('/batch-predictions', batchBody())).body
+  const shown = async () => (await get(`/batch-predictions/${id}`)).body
+  host += 100
+  await control('POST', '/snapshots', { name: 'running' })
+  host += 3_600_000
+  const { completed_at } = await shown()
+  const restored = await control('POST', '/snapshots/running/restore')
+  expect(restored.body.now).toBe('2026-03-01T12:00:01.000Z')
+  expect((await shown()).status).toBe('validating')
+  host += 3_600_000
+  expect(await shown()).toMatchObject({ status: 'completed', completed_at })
+})
+
 test('an export equals GET /state when it was saved, and an import of it gives the same state and export', async () => {
   const { control, in: sandbox, post } = await withRecords()
   const { id } = (await post('/batch-predictions', batchBody())).body
