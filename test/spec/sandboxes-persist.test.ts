@@ -136,23 +136,23 @@ test('a sandbox that is refused leaves no file', async () => {
 test('a disk error is reported as a 507, and leaves no partial sandbox', async () => {
   const { data, control, emulator } = await begun()
   const create = () => control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
+  // With a file in place of the snapshots folder, the first step works and a later one fails.
+  writeFileSync(join(data, 'snapshots'), '')
+  const early = await create()
+  expect([early.status, early.body.error]).toEqual([507, 'storage_unavailable'])
+  expect(early.body.message).toContain('snapshots')
+  expect(filesIn(data)).toEqual(['default.json', 'snapshots'])
+  rmSync(join(data, 'snapshots'))
   const rename = nodeFiles.rename
   const failing = vi.spyOn(nodeFiles, 'rename').mockImplementation((from, to) => {
     if (to.endsWith('kept.json')) throw new Error('ENOSPC: no space left')
     rename(from, to)
   })
   onTestFinished(() => failing.mockRestore())
-  const failed = await create()
-  expect([failed.status, failed.body.message]).toEqual([507, expect.stringContaining('ENOSPC')])
+  const late = await create()
+  expect([late.status, late.body.message]).toEqual([507, expect.stringContaining('ENOSPC')])
   failing.mockRestore()
   expect(filesIn(data)).toEqual(['default.json'])
-  // With a file in place of the snapshots folder, the first step works and a later one fails.
-  writeFileSync(join(data, 'snapshots'), '')
-  const partial = await create()
-  expect([partial.status, partial.body.error]).toEqual([507, 'storage_unavailable'])
-  expect(partial.body.message).toContain('snapshots')
-  expect(filesIn(data)).toEqual(['default.json', 'snapshots'])
-  rmSync(join(data, 'snapshots'))
   await emulator.close()
   expect((await (await alive(data)).control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
