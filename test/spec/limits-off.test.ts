@@ -17,22 +17,15 @@ async function four(emulator: TestEmulator) {
   return responses
 }
 
-test('with limits off no response has remaining 0 or a Retry-After', {
-  tags: ['R262'],
-}, async () => {
-  const emulator = await testEmulator({ settings, limits: false })
-  expect(await four(emulator)).toEqual(Array.from({ length: 4 }, () => [200, '2', '1', null]))
-})
-
-test('with limits on the last allowed request and a 429 have Retry-After', {
-  tags: ['R262'],
-}, async () => {
-  expect(await four(await testEmulator({ settings }))).toEqual([
-    [200, '2', '1', null],
-    [200, '2', '0', '60'],
-    [429, '2', '0', '60'],
-    [429, '2', '0', '60'],
-  ])
+test.for([
+  ['off, no response has remaining 0 or a Retry-After', false, Array(4).fill([200, '2', '1', null])],
+  [
+    'on, the last allowed request and a 429 have Retry-After',
+    true,
+    [[200, '2', '1', null], [200, '2', '0', '60'], ...Array(2).fill([429, '2', '0', '60'])],
+  ],
+] as const)('with limits %s', { tags: ['R262'] }, async ([, limits, expected]) => {
+  expect(await four(await testEmulator({ settings, limits }))).toEqual(expected)
 })
 
 test('with limits off a fault can still set remaining to 0', { tags: ['R268'] }, async () => {

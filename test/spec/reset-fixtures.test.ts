@@ -37,14 +37,8 @@ test('a reset reads the fixtures file again only if it has changed', async () =>
 test('a reset resolves relative timestamps against its own instant', async () => {
   let now = Date.parse(START)
   const { control, write, record } = await startedFrom([organization('a')], { hostTime: () => now })
-  const user = {
-    id: 'u',
-    organization_id: 'a',
-    email: 'u@example.com',
-    first_name: 'U',
-    last_name: 'U',
-    created_at: '-1h',
-  }
+  const name = { first_name: 'U', last_name: 'U', email: 'u@example.com' }
+  const user = { id: 'u', organization_id: 'a', ...name, created_at: '-1h' }
   write([organization('a')], { users: [user] })
   for (let n = 0; n < 2; n++) {
     now += 1_000
@@ -83,12 +77,7 @@ test('building a large sandbox lets other work run every few thousand records', 
 test('an id that is used twice in a large document is found at any position', async () => {
   const many = Array.from({ length: 5_000 }, (_, n) => organization(`o${n}`))
   const built = await build({ collections: { organizations: [...many, organization('o3')] } })
-  expect(built).toEqual({
-    issues: [
-      {
-        pointer: '/collections/organizations/5000/id',
-        detail: 'the id "o3" is used twice; give this record another id, or leave the id out',
-      },
-    ],
-  })
+  const pointer = '/collections/organizations/5000/id'
+  const detail = 'the id "o3" is used twice; give this record another id, or leave the id out'
+  expect(built).toEqual({ issues: [{ pointer, detail }] })
 })
