@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
-import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { made, type Said, send } from '../support/send.ts'
 
@@ -118,12 +117,4 @@ test('routes without a sandbox, unknown routes and invalid bodies create no sand
   ] as const)
     expect([path, (await send(emulator, method, path, said)).status]).toEqual([path, status])
   expect(made(emulator)).toEqual([])
-})
-
-test('the header selects the sandbox for every service', async () => {
-  const emulator = await controlEmulator()
-  const inOther = { headers: { 'x-emulator-sandbox': 'other' } }
-  expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Changed' }, inOther)).status).toBe(200)
-  expect((await emulator.call('GET', '/state/shelves/s1', undefined, inOther)).body.name).toBe('Changed')
-  expect((await emulator.call('GET', '/state/shelves/s1')).body.name).not.toBe('Changed')
 })

@@ -53,14 +53,6 @@ test.for([
   },
 )
 
-test('a request without a key creates the sandbox that it names, because keys belong to a sandbox', {
-  tags: ['R121'],
-}, async () => {
-  const emulator = await testEmulator()
-  const response = await send(emulator, 'GET', VIEWS, { authorization: undefined })
-  expect([response.status, response.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])
-})
-
 test('unknown routes and wrong methods are refused and logged in the selected sandbox', async () => {
   const emulator = await testEmulator()
   const inW2 = { headers: { 'X-Emulator-Sandbox': 'w2' } }

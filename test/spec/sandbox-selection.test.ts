@@ -26,12 +26,14 @@ test.for<[what: string, prefix: string, said: Said, chosen: string, name: string
   ['a suffix after a scheme in capitals', '', bearer(`BEARER ${KEYS.KU}@w1`), 'token', 'w1', 200],
   ['the last "@" of a key', '', bearer(`${KEY}@w2@w1`), 'token', 'w1', 401],
   ['a suffix without a key', '', bearer('Bearer @w1'), 'token', 'w1', 401],
+  ['the path of a request without a key', '/@w1', { authorization: undefined }, 'path', 'w1', 401],
   ['no "@" of another scheme', '', bearer('Basic me@w1'), 'default', 'default', 401],
   ['no "@" without a scheme', '', bearer('me@w1'), 'default', 'default', 401],
   ['no "@" before another word', '', bearer(`${KEY}@w1 more`), 'default', 'default', 401],
   ['no "@" in a list of keys', '', bearer(`${KEY}@w1, ${KEY}@w2`), 'default', 'default', 401],
 ])(
   '%s selects the sandbox, which is created on first use, and no other one changes',
+  { tags: ['R121'] },
   async ([, prefix, said, chosenBy, name, status]) => {
     const emulator = await testEmulator()
     const before = emulator.digest()

@@ -63,24 +63,19 @@ test('the name of a sandbox on the disk is taken, and can be deleted without ope
   expect(openIn((await alive(data)).emulator)).toEqual(['default'])
 })
 
-test('a sandbox can start from a snapshot of a sandbox that is not open', async () => {
-  const data = await folderWith(['a'])
+test('snapshots of a sandbox that is not open, requests?sandbox= and explain find sandboxes on the disk', async () => {
+  const data = await folderWith(['a', 'b'])
   const before = await alive(data)
   await before.in('a')('POST', '/snapshots', { name: 'base' })
   await before.emulator.close()
-  const { in: sandbox } = await alive(data)
+  const { control, in: sandbox, emulator } = await alive(data)
+  expect((await control('GET', '/requests?sandbox=b')).status).toBe(200)
+  expect(openIn(emulator)).toEqual(['default', 'b'])
   const made = await sandbox('a')('POST', '/sandboxes', { name: 'copy', from_snapshot: 'base' })
   expect(made.status).toBe(201)
   expect(await organizations(sandbox('copy'))).toContain('a')
-})
-
-test('requests?sandbox= and explain find sandboxes on the disk', async () => {
-  const data = await folderWith(['a'])
-  const { control, emulator } = await alive(data)
-  expect((await control('GET', '/requests?sandbox=a')).status).toBe(200)
-  expect(openIn(emulator)).toEqual(['default', 'a'])
-  const { status, body } = await control('GET', '/explain/aa-000001')
-  expect([status, body.message]).toEqual([404, 'There is no sandbox "aa". Did you mean "a"?'])
+  const { status, body } = await control('GET', '/explain/bb-000001')
+  expect([status, body.message]).toEqual([404, 'There is no sandbox "bb". Did you mean "b"?'])
 })
 
 test('a sandbox with a running clock is opened before its next event is due, one with a stopped clock is not', async () => {

@@ -112,15 +112,3 @@ test('removing a state file keeps its snapshots', async () => {
   await control('POST', '/snapshots/base/restore')
   expect(await organizations(control)).toEqual(['one'])
 })
-
-test('a state file that is copied into the folder is a snapshot', async () => {
-  const [here, there] = [dataFolder(), dataFolder()]
-  const first = await alive(here)
-  await putOrganization(first.control, 'one')
-  await first.emulator.close()
-  const { control } = await alive(there)
-  await control('POST', '/snapshots', { name: 'own' })
-  writeFileSync(join(there, 'snapshots/default/taken.json'), readFileSync(join(here, 'default.json')))
-  await control('POST', '/snapshots/taken/restore')
-  expect(await organizations(control)).toEqual(['one'])
-})
