@@ -6,10 +6,9 @@ import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
-import { aBatch, batchEmulator } from '../support/batches.ts'
+import { batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
-import { mountPath, overSocket } from '../support/transport.ts'
-import { webhookReceiver } from '../support/webhook-receiver.ts'
+import { overSocket } from '../support/transport.ts'
 
 const AT = '/tools/emulator'
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -83,24 +82,6 @@ test.for<[how: string, prefix: string, headers: Record<string, string>, named: s
   expect(type).toBe(`${root}${named}/__emulator/problems/not_found`)
   expect(instance).toBe(`${AT}${prefix}/v1/batch-predictions/none`)
   expect((await get(type)).status).toBe(200)
-})
-
-test('results_url has the path of the mount, also in a webhook, and the path of the request that shows it', async () => {
-  const receiver = await webhookReceiver()
-  const emulator = await batchEmulator()
-  const { origin, root } = await mounted(emulator)
-  await emulator.control('POST', '/webhooks', { url: receiver.url })
-  const { id } = (await post(`${root}/v1/batch-predictions`, aBatch({ items: 1 }))).body
-  await emulator.control('POST', '/clock/advance', { by: '1h' })
-  const path = `/v1/batch-predictions/${id}`
-  const { results_url } = (await get(root + path, AUTH)).body
-  expect(results_url).toBe(`${AT}${path}/results`)
-  expect((await get(origin + results_url, AUTH)).text.trim().split('\n')).toHaveLength(1)
-  expect(emulator.state('webhook_deliveries').at(-1).body.results_url).toBe(results_url)
-  const unmounted = (await emulator.get(`/batch-predictions/${id}`)).body
-  expect(unmounted.results_url).toBe(`${mountPath()}${path}/results`)
-  const named = await get(`${root}/@default${path}`, { ...AUTH, 'x-emulator-sandbox': 'default' })
-  expect(named.body.results_url).toBe(`${AT}/@default${path}/results`)
 })
 
 test('the log, HAR, OpenAPI and the list of sandboxes have the whole path', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { CallControl } from '../support/control.ts'
 import {
   alive,
   dataFolder,
@@ -10,46 +11,38 @@ import {
   putOrganization,
 } from '../support/data-folder.ts'
 
-test('snapshots of the default sandbox survive a restart, one file each', async () => {
+test('snapshots and acknowledged restores survive a restart and a kill, one file each', async () => {
   const data = dataFolder()
   const first = await alive(data)
+  const save = (name: string) => first.control('POST', '/snapshots', { name })
   await putOrganization(first.control, 'one')
-  await first.control('POST', '/snapshots', { name: 'base' })
+  await save('base')
   await putOrganization(first.control, 'two')
   await first.control('POST', '/clock/advance', { by: '3h' })
-  await first.control('POST', '/snapshots', { name: 'later' })
-  const listed = (await first.control('GET', '/snapshots')).body
-  const exported = (await first.control('GET', '/snapshots/base')).body
+  await save('later')
+  await first.control('POST', '/snapshots/base/restore')
+  await putOrganization(first.control, 'three')
+  const shown = async (control: CallControl) => [
+    (await control('GET', '/state')).body,
+    (await control('GET', '/snapshots')).body,
+    (await control('GET', '/snapshots/base')).body,
+  ]
+  const then = await shown(first.control)
+  const killed = killedData(data)
   await first.emulator.close()
   const files = ['base', 'later'].map((name) => `snapshots/default/${name}.json`)
   expect(filesIn(data)).toEqual(['default.json', ...files])
   const file = join(data, 'snapshots/default/base.json')
-  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, exported])
+  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, then[2]])
 
-  const { control } = await alive(data)
-  expect((await control('GET', '/snapshots')).body).toEqual(listed)
-  expect((await control('GET', '/snapshots/base')).body).toEqual(exported)
-  expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
-  expect(await organizations(control)).toEqual(['one'])
-  await control('POST', '/snapshots/later/restore')
-  expect(await organizations(control)).toEqual(['one', 'two'])
-})
-
-test('acknowledged snapshots and restores survive a kill', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await putOrganization(first.control, 'one')
-  await first.control('POST', '/snapshots', { name: 'base' })
-  await putOrganization(first.control, 'two')
-  await first.control('POST', '/clock/advance', { by: '3h' })
-  await first.control('POST', '/snapshots/base/restore')
-  await putOrganization(first.control, 'three')
-  const then = (await first.control('GET', '/state')).body
-  const second = await alive(killedData(data))
-  expect((await second.control('GET', '/state')).body).toEqual(then)
-  expect(await organizations(second.control)).toEqual(['one', 'three'])
-  await second.control('POST', '/snapshots/base/restore')
-  expect(await organizations(second.control)).toEqual(['one'])
+  for (const folder of [killed, data]) {
+    const { control } = await alive(folder)
+    expect(await shown(control)).toEqual(then)
+    await control('POST', '/snapshots/later/restore')
+    expect(await organizations(control)).toEqual(['one', 'two'])
+    expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
+    expect(await organizations(control)).toEqual(['one'])
+  }
 })
 
 test('a snapshot of a sandbox in memory, or of an ephemeral emulator, leaves no file and ends with the process', async () => {
