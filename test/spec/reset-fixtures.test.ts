@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type InternalOptions, openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { controlOf } from '../support/control.ts'
-import { dataFolder, killedData } from '../support/data-folder.ts'
 import { folder } from '../support/disk-emulator.ts'
 import { build } from '../support/starting-states.ts'
 
@@ -45,19 +44,6 @@ test('a reset resolves relative timestamps against its own instant', async () =>
     expect((await control('POST', '/reset')).status).toBe(200)
     expect(record('u', 'users')).toMatchObject({ created_at: new Date(now - 3_600_000).toISOString() })
   }
-})
-
-test('a reset of a large sandbox survives a kill before the next checkpoint', async () => {
-  const data = dataFolder()
-  const many = Array.from({ length: 3_000 }, (_, n) => organization(`o${n}`))
-  const { control, emulator } = await startedFrom(many, { data, ephemeral: false, clock: START })
-  await control('POST', '/reset', { fixtures: { collections: { organizations: [organization('last')] } } })
-  const state = (await control('GET', '/state')).body
-  const copy = killedData(data)
-  await emulator.close()
-  const again = await openEmulator({ port: 0, rate: 0, data: copy })
-  onTestFinished(() => again.close())
-  expect((await controlOf(again)('GET', '/state')).body).toEqual(state)
 })
 
 test('building a large sandbox lets other work run every few thousand records', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ListedScenario } from '../../src/core/scenarios/source.ts'
-import { createBatch, retrieve } from '../support/batches.ts'
+import { createBatch } from '../support/batches.ts'
 import { folder } from '../support/disk-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { keptLogger } from '../support/kept-logger.ts'
@@ -35,35 +35,6 @@ async function fileEmulator(scripts: Readonly<Record<string, string>>, scenario?
     },
   }
 }
-
-test('a script acts on the sandbox: a step fails the latest batch and calls a hook, rules and stubs apply', async () => {
-  const emulator = await fileEmulator({
-    'unlucky.ts': script(`{
-      pace: { in_progress: 'hold' },
-      faults: [{ preset: 'rate-limited', match: { operation: 'pages.create' }, when: { nth: 1 } }],
-      stubs: [{ method: 'GET', path: '/search', body: { q: { $request: '/query/query' } } }],
-      timeline: [
-        { at: '5m', do: [{ arm: { id: 'later', match: { operation: 'skills.promote' }, do: [{ respond: { status: 500 } }] } }] },
-        { at: '10m', do: ({ batches }) => batches.latest()?.fail({ detail: 'As agreed.' }) },
-      ],
-      on: {
-        'batch_prediction.failed': ({ batch, event, sandbox }) =>
-          sandbox.log(\`\${batch.id} failed at \${event.at} with \${sandbox.state('files').length} file\`),
-      },
-    }`),
-  })
-  expect((await emulator.start('unlucky')).status).toBe(200)
-  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(429)
-  expect((await emulator.get('/search?query=pier')).body).toEqual({ q: 'pier' })
-  const { id } = await createBatch(emulator)
-  expect((await emulator.control('POST', '/clock/advance', { by: '1h' })).body.failed).toEqual([])
-  const batch = await retrieve(emulator, id)
-  expect(batch).toMatchObject({ status: 'failed', failed_at: '2026-03-01T12:10:00.000Z' })
-  expect(batch.error.detail).toContain('As agreed.')
-  expect(emulator.said.at(-1)).toBe(
-    `The scenario unlucky of the sandbox default: ${id} failed at ${batch.failed_at} with 1 file`,
-  )
-})
 
 test('a scenario shows the text of its script, also while it is broken, and an unknown name gets the nearest one', async () => {
   const broken = script(`{ timeline: 3 }`)
