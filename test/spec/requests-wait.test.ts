@@ -24,6 +24,7 @@ function counted(open: Set<() => void>, stop: () => void): () => void {
   return stopCounted
 }
 
+const LIST = { operation: 'books.list' }
 const wait = (emulator: ControlEmulator, match: object, more: object = {}) =>
   emulator.call('POST', '/requests/wait', { match, ...more })
 
@@ -31,7 +32,7 @@ test('a wait responds at once if the log already has the requests', async () => 
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
   emulator.perform('books.list')
-  const { status, body } = await wait(emulator, { operation: 'books.list' }, { count: 2 })
+  const { status, body } = await wait(emulator, LIST, { count: 2 })
   const matched = ['default-000001', 'default-000002']
   expect([status, body]).toEqual([200, { passed: true, actual: 2, expected: { at_least: 2 }, matched }])
   expect(listening.size).toBe(0)
@@ -41,8 +42,7 @@ test('a wait responds when the last request arrives, and with since counts only 
   const { emulator, listening, watching, isHeard } = await observedEmulator()
   emulator.perform('books.list')
   emulator.perform('books.list')
-  const match = { operation: 'books.list', since: 'default-000001' }
-  const response = wait(emulator, match, { count: { at_least: 2 } })
+  const response = wait(emulator, { ...LIST, since: 'default-000001' }, { count: { at_least: 2 } })
   await isHeard()
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
   expect(listening.size).toBe(1)
@@ -55,7 +55,7 @@ test('a wait responds when the last request arrives, and with since counts only 
 test('a wait that times out fails with timed_out and the nearest requests', async () => {
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
-  const { status, body } = await wait(emulator, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
+  const { status, body } = await wait(emulator, { ...LIST, status: 429 }, { timeout_ms: 20 })
   expect(status).toBe(409)
   expect(body).toMatchObject({
     passed: false,
@@ -70,8 +70,7 @@ test('a wait that times out fails with timed_out and the nearest requests', asyn
 
 test('a wait keeps as many requests for its nearest as the log has capacity', async () => {
   const { emulator, isHeard } = await observedEmulator()
-  const match = { operation: 'books.list', method: 'GET', status: 418 }
-  const response = wait(emulator, match, { timeout_ms: 500 })
+  const response = wait(emulator, { ...LIST, method: 'GET', status: 418 }, { timeout_ms: 500 })
   await isHeard()
   emulator.perform('books.list')
   for (let n = 0; n < emulator.sandbox.log.capacity; n++)
@@ -83,7 +82,7 @@ test('a wait keeps as many requests for its nearest as the log has capacity', as
 
 test('a client that disconnects leaves no listener', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
-  const body = JSON.stringify({ match: { operation: 'books.list' }, timeout_ms: 600_000 })
+  const body = JSON.stringify({ match: LIST, timeout_ms: 600_000 })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
   const url = `http://127.0.0.1:${emulator.port}/__emulator/requests/wait`
   const req = httpRequest(url, { method: 'POST', headers })
@@ -98,19 +97,18 @@ test('a client that disconnects leaves no listener', async () => {
 
 test('a reset ends the wait with that reason', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
-  const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  const response = wait(emulator, LIST, { timeout_ms: 600_000 })
   await isHeard()
   expect((await emulator.call('POST', '/reset')).status).toBe(200)
-  const { status, body } = await response
-  expect(status).toBe(409)
-  expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
-  expect(body.description).toContain('The state of the sandbox was replaced')
+  const description = expect.stringContaining('The state of the sandbox was replaced')
+  const ended = { passed: false, timed_out: false, actual: 0, description }
+  expect(await response).toMatchObject({ status: 409, body: ended })
   expect(listening.size).toBe(0)
 })
 
 test('emptying the log does not remove requests that the wait has counted', async () => {
   const { emulator, isHeard } = await observedEmulator()
-  const response = wait(emulator, { operation: 'books.list' }, { count: 2 })
+  const response = wait(emulator, LIST, { count: 2 })
   await isHeard()
   emulator.perform('books.list')
   await emulator.call('DELETE', '/requests')
@@ -120,7 +118,7 @@ test('emptying the log does not remove requests that the wait has counted', asyn
 
 test('several clients can wait at once for different requests', async () => {
   const { emulator, listening } = await observedEmulator()
-  const lists = wait(emulator, { operation: 'books.list' })
+  const lists = wait(emulator, LIST)
   const creations = wait(emulator, { operation: 'books.create' })
   await vi.waitUntil(() => listening.size === 2, { timeout: 120_000 })
   emulator.perform('books.list')

@@ -160,3 +160,16 @@ test('new events come after those of a state, also if its counter is lower than 
   const later = events().filter((each) => each.ref.endsWith(id))
   expect(later.map(({ seq }) => seq > most)).toEqual([true, true])
 })
+
+test('only a rule that lasts for a real time has a real instant, and a stable export has none', async () => {
+  const { control } = await testEmulator({ rate: 1 })
+  const plain = { id: 'a', match: { operation: 'pages.create' }, do: [{ respond: { status: 500 } }] }
+  await control('POST', '/faults', plain)
+  await control('POST', '/faults', { ...plain, id: 'b', when: { until: { wall_ms: 1_000 } } })
+  const instantsOf = ({ clock, faults }: Any) => [clock.wall, ...faults.map((rule: Any) => rule.armed_wall)]
+  const { body } = await control('GET', '/state')
+  expect(instantsOf(body)).toEqual([expect.any(String), undefined, expect.any(String)])
+  const { body: stable } = await control('GET', '/state?stable=true')
+  expect(instantsOf(stable)).toEqual([null, undefined, undefined])
+  expect((await control('PUT', '/state', stable)).status).toBe(200)
+})
