@@ -111,19 +111,18 @@ test('a directory or FIFO in place of a sandbox file affects only that sandbox',
     ['fifo', 'a FIFO'],
   ] as const) {
     const path = placeOf(name)
-    const refused = await sandbox(name)('GET', '/state')
-    expect([refused.status, refused.body.error]).toEqual([507, 'storage_unavailable'])
     const problem = `${path} is ${kind}, and the emulator needs a file there. Move it away`
-    expect(refused.body.message).toContain(`The sandbox "${name}" cannot be opened: ${problem}`)
-    expect(refused.body.mitigation).toMatch(/^Repair the file or move it away/)
+    const message = expect.stringContaining(`The sandbox "${name}" cannot be opened: ${problem}`)
+    const refused = await sandbox(name)('GET', '/state')
+    const mitigation = expect.stringMatching(/^Repair the file or move it away/)
+    const error = 'storage_unavailable'
+    expect(refused).toMatchObject({ status: 507, body: { error, message, mitigation } })
     const api = await fetch(`${emulator.url}/@${name}/v1/pages`, { headers: { authorization: 'Bearer x' } })
     expect([api.status, await api.text()]).toEqual([507, expect.stringContaining(path)])
     expect((await control('POST', '/sandboxes', { name })).status).toBe(409)
     expect((await control('DELETE', `/sandboxes/${name}`)).status).toBe(507)
-    const shown = (await control('GET', '/sandboxes')).body.data
-    expect(shown).toContainEqual(
-      expect.objectContaining({ name, state: 'broken', problem: expect.stringContaining(path) }),
-    )
+    const broken = { name, state: 'broken', problem: expect.stringContaining(path) }
+    expect((await control('GET', '/sandboxes')).body.data).toContainEqual(expect.objectContaining(broken))
     expect(said.filter((line) => line.includes(path))).toHaveLength(1)
   }
   // After a fix no restart is needed.
