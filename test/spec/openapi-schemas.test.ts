@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, bring, createBatch, linesOf, retrieve } from '../support/batches.ts'
-import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { CONTRACT, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
@@ -104,41 +104,6 @@ test('the OpenAPI document has every documented status of every operation', {
     expect(statuses, name).toEqual(expect.arrayContaining([429, ...(DOCUMENTED[name] ?? [])].map(String)))
   }
 })
-
-test('every status that an operation responds with is in the document', async () => {
-  const { emulator, itemOf } = await described(batchEmulator({}, { collections }))
-  for (const call of await sampleCalls(emulator)) await emulator.request(call.method, call.path, call.options)
-  await refusals(emulator)
-  for (const { operation = '', status } of emulator.sandbox.log.entries()) {
-    const item = itemOf(operation)
-    if (item !== undefined) expect(Object.keys(item.responses), operation).toContain(String(status))
-  }
-})
-
-/** One request for each refusal by an operation itself. */
-async function refusals(emulator: TestEmulator): Promise<TestResponse[]> {
-  const { id } = await createBatch(emulator)
-  const early = await emulator.get(`/batch-predictions/${id}/results`)
-  emulator.advance('1h')
-  const late = await emulator.post(`/batch-predictions/${id}/cancel`)
-  emulator.advance('30d')
-  const gone = await emulator.get(`/batch-predictions/${id}/results`)
-  const key = { headers: { 'idempotency-key': 'k' } }
-  await emulator.post('/batch-predictions', aBatch(), key)
-  const found = [
-    early,
-    late,
-    gone,
-    await emulator.post('/batch-predictions', aBatch({ prompt: 'other' }), key),
-    await emulator.post('/agents/claim', { claim_token: 'none' }),
-    await emulator.post('/conversations/conversation-1/messages/no-uuid', { like: 1 }),
-    await emulator.post(`/conversations/conversation-1/messages/${MESSAGE}-user`, { like: 1 }),
-    await emulator.post('/skills/skill-1/promote', undefined, { key: 'KM' }),
-    await emulator.get('/data-views', { key: 'none' }),
-  ]
-  expect(found.map(({ status }) => status)).toEqual([409, 409, 410, 409, 404, 400, 400, 403, 401])
-  return found
-}
 
 test('the error of a batch is an object or null', { tags: ['R091'] }, async () => {
   const { emulator, isValid } = await described(batchEmulator())

@@ -45,7 +45,6 @@ test('a failed verification has the nearest requests, those with the fewest diff
   const { status, body } = await verify(match, { exactly: 1 })
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, actual: 0, expected: { exactly: 1 }, matched: [] })
-  expect(body.nearest).toHaveLength(3)
   expect(body.nearest[0]).toEqual({
     id: 'default-000002',
     method: 'POST',
@@ -54,10 +53,10 @@ test('a failed verification has the nearest requests, those with the fewest diff
     missed: [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }],
     explain: '/__emulator/explain/default-000002',
   })
-  const missed = body.nearest.map((each: { missed: { what: string }[] }) =>
-    each.missed.map(({ what }) => what),
-  )
-  expect(missed).toEqual([['body /title'], ['operation', 'body /title'], ['status', 'body /title']])
+  expect(body.nearest.slice(1)).toMatchObject([
+    { missed: [{ what: 'operation' }, { what: 'body /title' }] },
+    { missed: [{ what: 'status' }, { what: 'body /title' }] },
+  ])
 })
 
 test('the newest of equally near requests is listed first', async () => {

@@ -108,7 +108,9 @@ test('routes without a sandbox, unknown routes and invalid bodies create no sand
   const inW1 = inHeader('w1')
   const text = { headers: { ...inW1.headers, 'content-type': 'text/plain' }, json: {} }
   for (const [status, method, path, said] of [
-    ...['', '/', '/health', '/ready'].map((path) => [200, 'GET', `/@w1/__emulator${path}`, KEYLESS] as const),
+    ...['', '/', '/health', '/ready', '/sandboxes'].map(
+      (path) => [200, 'GET', `/@w1/__emulator${path}`, KEYLESS] as const,
+    ),
     [404, 'GET', '/@w1/__emulator/nowhere', KEYLESS],
     [404, 'GET', '/@w1/__emulator/clock/', KEYLESS],
     [200, 'GET', '/_x-steady/health', inW1],

@@ -146,13 +146,6 @@ test('the 404 of an unknown sandbox names the nearest', async () => {
   }
 })
 
-test('a request in an unknown sandbox about other sandboxes creates none', async () => {
-  const emulator = await testEmulator()
-  expect((await emulator.in('nobody')('GET', '/sandboxes')).status).toBe(200)
-  expect((await emulator.in('w1')('POST', '/sandboxes', { name: 'w1', seed: 3 })).body.seed).toBe(3)
-  expect(await namesIn(emulator)).toEqual(['default', 'w1'])
-})
-
 const wrong = { files: [{ id: 'f', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: -1 }] }
 const both = {
   from_snapshot: 'base',
