@@ -58,10 +58,8 @@ test('the kept response is the one that a fault has changed, and a request that 
 
 test('secrets of a request are redacted in its response', { tags: ['R231'] }, async () => {
   const emulator = await testEmulator()
-  const rule = {
-    match: { operation: 'agents.claim' },
-    do: [{ respond: { status: 200, body: { agent: { claim_token: 'top-secret', id: 'a' } } } }],
-  }
+  const body = { agent: { claim_token: 'top-secret', id: 'a' } }
+  const rule = { match: { operation: 'agents.claim' }, do: [{ respond: { status: 200, body } }] }
   await emulator.control('POST', '/faults', rule)
   const reply = await emulator.post('/agents/claim', { claim_token: 'top-secret' })
   expect(reply.text).toContain('top-secret')

@@ -5,13 +5,7 @@ import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 /** Routes of the control interface that show a sandbox, in addition to its state. */
 const VIEWS = [
-  '/requests',
-  '/limits',
-  '/clock',
-  '/clock/horizon',
-  '/settings',
-  '/assumptions',
-  '/operations',
+  ...['/requests', '/limits', '/clock', '/clock/horizon', '/settings', '/assumptions', '/operations'],
   '/openapi.json?api=workspace',
 ]
 

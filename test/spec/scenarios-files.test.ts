@@ -14,21 +14,14 @@ async function fileEmulator(scripts: Readonly<Record<string, string>>, scenario?
   const scenarios = join(folder(onTestFinished), 'scenarios')
   writeFiles(scenarios, scripts)
   const { said, logger } = keptLogger('info', 'warn', 'error')
-  const started = scenario === undefined ? {} : { scenario }
   // No limits: the clock is stopped, so polls on a slow machine would reach the rate limit.
-  const emulator = await testEmulator({
-    collections: { files },
-    scenarios,
-    logger,
-    limits: false,
-    ...started,
-  })
+  const options = { collections: { files }, scenarios, logger, limits: false }
+  const emulator = await testEmulator(scenario === undefined ? options : { ...options, scenario })
   return {
     ...emulator,
     said,
     file: (name: string) => join(scenarios, name),
     save: (changed: Readonly<Record<string, string>>) => writeFiles(scenarios, changed),
-    start: (name: string) => emulator.control('POST', `/scenarios/${name}/start`),
     listed: async (name: string) => {
       const { data } = (await emulator.control('GET', '/scenarios')).body
       return data.find((each: ListedScenario) => each.name === name)
@@ -42,22 +35,24 @@ test('a scenario shows the text of its script, also while it is broken, and an u
   const shown = await emulator.control('GET', '/scenarios/broken')
   expect(shown.body).toEqual({ ...(await emulator.listed('broken')), source: broken })
   const unknown = await emulator.control('GET', '/scenarios/brokn')
-  expect(unknown).toMatchObject({
-    status: 404,
-    body: { message: 'There is no scenario "brokn". Did you mean "broken"?' },
-  })
+  const message = 'There is no scenario "brokn". Did you mean "broken"?'
+  expect(unknown).toMatchObject({ status: 404, body: { message } })
 })
 
 test('an invalid scenario is listed with file, line and pointer, and does not start', async () => {
-  const emulator = await fileEmulator({
-    'wrong.json':
-      '{\n  "faults": [\n    { "preset": "rate-limitd" }\n  ],\n  "on": { "batch.complete": 1 }\n}\n',
-  })
+  const lines = [
+    '{',
+    '  "faults": [',
+    '    { "preset": "rate-limitd" }',
+    '  ], "on": { "batch.complete": 1 }',
+    '}',
+  ]
+  const emulator = await fileEmulator({ 'wrong.json': lines.join('\n') })
   const wrong = await emulator.listed('wrong')
   expect(wrong).toMatchObject({ valid: false, generation: null, active: false })
   expect(wrong.error).toContain(`${emulator.file('wrong.json')}:3:`)
   expect(wrong.error).toContain('Did you mean "batch.completed"?')
-  expect((await emulator.start('wrong')).status).toBe(409)
+  expect((await emulator.control('POST', '/scenarios/wrong/start')).status).toBe(409)
 })
 
 test('changes of a script apply when it is saved, broken and fixed, and state and clock stay unchanged', async () => {
