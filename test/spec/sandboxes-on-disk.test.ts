@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator/emulator.ts'
@@ -99,36 +99,42 @@ test('a sandbox is opened after a kill, because wakes_at in its file can be wron
   expect(await nextOpened(emulator)).toBe('a')
 })
 
-test('a directory or FIFO in place of a sandbox file affects only that sandbox', async () => {
-  const data = await folderWith(['fine'])
+test('a directory, a FIFO or half a document in place of a sandbox file affects only that sandbox', async () => {
+  const data = await folderWith(['fine', 'half'])
   const placeOf = (name: string) => join(data, 'sandboxes', `${name}.json`)
+  const whole = readFileSync(placeOf('half'))
+  writeFileSync(placeOf('half'), whole.subarray(0, 200))
   mkdirSync(placeOf('directory'))
   execFileSync('mkfifo', [placeOf('fifo')])
   const { control, in: sandbox, emulator, said } = await alive(data)
+  const health = async () => (await control('GET', '/health')).body
   expect(await organizations(sandbox('fine'))).toContain('fine')
-  for (const [name, kind] of [
-    ['directory', 'a directory'],
-    ['fifo', 'a FIFO'],
+  for (const [name, problem] of [
+    ['directory', /directory\.json is a directory, and the emulator needs a file there\. Move it away/],
+    ['fifo', /fifo\.json is a FIFO, and the emulator needs a file there\. Move it away/],
+    ['half', /half\.json:\d+:\d+: .* Nothing has been changed\./],
   ] as const) {
     const path = placeOf(name)
-    const problem = `${path} is ${kind}, and the emulator needs a file there. Move it away`
-    const message = expect.stringContaining(`The sandbox "${name}" cannot be opened: ${problem}`)
-    const refused = await sandbox(name)('GET', '/state')
-    const mitigation = expect.stringMatching(/^Repair the file or move it away/)
-    const error = 'storage_unavailable'
-    expect(refused).toMatchObject({ status: 507, body: { error, message, mitigation } })
+    const { status, body } = await sandbox(name)('GET', '/state')
+    expect([status, body.error]).toEqual([507, 'storage_unavailable'])
+    expect(body.message).toContain(`The sandbox "${name}" cannot be opened: ${path}`)
+    expect(body.message).toMatch(problem)
+    expect(body.mitigation).toMatch(/^Repair the file or move it away/)
     const api = await fetch(`${emulator.url}/@${name}/v1/pages`, { headers: { authorization: 'Bearer x' } })
     expect([api.status, await api.text()]).toEqual([507, expect.stringContaining(path)])
     expect((await control('POST', '/sandboxes', { name })).status).toBe(409)
-    expect((await control('DELETE', `/sandboxes/${name}`)).status).toBe(507)
-    const broken = { name, state: 'broken', problem: expect.stringContaining(path) }
+    const broken = { name, state: 'broken', problem: body.message }
     expect((await control('GET', '/sandboxes')).body.data).toContainEqual(expect.objectContaining(broken))
+    expect((await health()).storage).toContainEqual({ sandbox: name, problem: body.message })
+    if (name === 'half') continue
     expect(said.filter((line) => line.includes(path))).toHaveLength(1)
+    expect((await control('DELETE', `/sandboxes/${name}`)).status).toBe(507)
   }
   // After a fix no restart is needed.
   rmSync(placeOf('fifo'))
-  expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
-  expect((await control('GET', '/health')).body.storage).toMatchObject([{ sandbox: 'directory' }])
+  writeFileSync(placeOf('half'), whole)
+  for (const name of ['fifo', 'half']) expect((await sandbox(name)('GET', '/state')).status).toBe(200)
+  expect(await health()).toMatchObject({ status: 'ok', storage: [{ sandbox: 'directory' }] })
 })
 
 test('more sandboxes on the disk than --max-open-sandboxes are refused with the fix', async () => {
