@@ -7,7 +7,7 @@ import type { Commit } from '../../src/core/state/commit.ts'
 import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { bearer, requestBytes } from '../support/wire-client.ts'
+import { bearer, type RawRequest, requestBytes } from '../support/wire-client.ts'
 
 /** Sends requests that arrive in one turn of the event loop, each on its own connection. */
 async function together({ emulator: { port } }: TestEmulator, ...requests: readonly OneRequest[]) {
@@ -22,11 +22,7 @@ async function together({ emulator: { port } }: TestEmulator, ...requests: reado
 }
 
 /** A POST of its body, or a GET. */
-interface OneRequest {
-  readonly path: string
-  readonly body?: object
-  readonly headers?: Readonly<Record<string, string>>
-}
+type OneRequest = Pick<RawRequest, 'path' | 'headers'> & { readonly body?: object }
 
 function bytesOf(port: number, { path, body, headers: more }: OneRequest): string {
   const headers = { Host: `127.0.0.1:${port}`, Connection: 'keep-alive', ...bearer(KEYS.KU), ...more }

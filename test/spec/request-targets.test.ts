@@ -1,24 +1,21 @@
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
 import { testEmulator } from '../support/emulator.ts'
-import { overSocket } from '../support/wire-client.ts'
+import { bearer, overSocket, requestBytes } from '../support/wire-client.ts'
 
 test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'ftp://127.0.0.1/', '*'])(
   'a request target that is not a path is refused in the error format of the API: %s',
   { tags: ['R253'] },
   async (target) => {
     const { emulator } = await testEmulator()
-    const lines = [
-      `GET ${target} HTTP/1.1`,
-      `Host: 127.0.0.1:${emulator.port}`,
-      `Authorization: Bearer ${KEYS.KU}`,
-      'Connection: close',
-    ]
-    const { text } = await overSocket(emulator.port, `${lines.join('\r\n')}\r\n\r\n`)
+    const headers = { Host: `127.0.0.1:${emulator.port}`, ...bearer(KEYS.KU) }
+    const { text } = await overSocket(emulator.port, requestBytes({ path: target, headers }))
     expect(text).toMatch(/^HTTP\/1\.1 40[04] /)
     expect(text).toMatch(/X-RateLimit-Limit: 200\r\n/)
-    const body: unknown = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))
-    expect(body).toMatchObject({ status_code: expect.any(Number), error: expect.any(String) })
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
+      status_code: expect.any(Number),
+      error: expect.any(String),
+    })
   },
 )
 

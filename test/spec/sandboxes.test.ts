@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 import { mountPath } from '../support/transport.ts'
 
 const namesIn = async ({ control }: TestEmulator) =>
@@ -69,7 +69,7 @@ test('a sandbox starts from its own fixtures, seed, clock and settings, and rese
 
 const PACE = { rate: 60, skip_on_poll: true }
 
-test.for([
+test.for<[what: string, options: TestEmulatorOptions, body: object]>([
   ['the emulator', { rate: 60, skipOnPoll: true }, {}],
   ['its creation', {}, PACE],
   ['its creation from a snapshot', {}, { ...PACE, from_snapshot: 'base' }],

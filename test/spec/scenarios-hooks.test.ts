@@ -6,15 +6,7 @@ import { cancel, createBatch, retrieve } from '../support/batches.ts'
 import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
-
-type Hooks = NonNullable<TestScenario['on']>
-
-/** An emulator in which a scenario with these hooks has started. */
-async function hooked(on: Hooks, more: TestScenario = {}) {
-  const emulator = await scenarioEmulator({ s: { ...more, on } })
-  await emulator.start('s')
-  return emulator
-}
+import { started } from '../support/started-scenario.ts'
 
 /** A hook that only keeps what it was given. */
 function observer() {
@@ -64,7 +56,7 @@ test('a hook is called once for each event, with the event and its batch', async
 })
 
 test('time waits for a hook: its commands run at the instant of the event', async () => {
-  const emulator = await hooked({ 'batch.completed': moving('cleanup') })
+  const emulator = await started({ on: { 'batch.completed': moving('cleanup') } })
   const { id } = await createBatch(emulator)
   const { events, failed } = await emulator.pass('24h')
   expect(failed).toEqual([])
@@ -79,7 +71,7 @@ test('time waits for a hook: its commands run at the instant of the event', asyn
 
 test('a hook is called for events that a request causes, and caused_by is the request', async () => {
   const { seen, see } = observer()
-  const emulator = await hooked({ 'batch.cancelling': see }, { pace: { in_progress: 'hold' } })
+  const emulator = await started({ on: { 'batch.cancelling': see }, pace: { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   const { headers } = await cancel(emulator, id)
   await emulator.pass('0s')
@@ -102,10 +94,8 @@ test('a refused request, and records from a scenario, a snapshot or a reset call
 })
 
 test('a hook that causes another event is followed by the hook of that event', async () => {
-  const emulator = await hooked({
-    'batch.created': moving('complete'),
-    'batch.completed': moving('cleanup'),
-  })
+  const on = { 'batch.created': moving('complete'), 'batch.completed': moving('cleanup') }
+  const emulator = await started({ on })
   const { id } = await createBatch(emulator)
   await emulator.pass('0s')
   expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', results_url: null })
@@ -126,8 +116,7 @@ test('hooks that call each other endlessly are stopped and reported', async () =
     on: { 'agent-run.executed': flip('dropped'), 'agent-run.dropped': flip('executed') },
   }
   const agent_runs = [{ ...run, id: 'run-1', status: 'dropped' }]
-  const emulator = await scenarioEmulator({ s }, { collections: { agents, agent_runs } })
-  await emulator.start('s')
+  const emulator = await started(s, { collections: { agents, agent_runs } })
   const { failed, events } = await emulator.pass('1h')
   expect(failed).toMatchObject([{ ref: 'scenario/s/on/agent-run.dropped' }])
   expect(failed[0].error).toContain(`Hooks have caused a chain of ${MAX_HOPS} calls of hooks`)
@@ -156,11 +145,8 @@ test.for([0, 1])(
     const calls = { count: 0 }
     const host = { now: Date.parse('2026-03-01T12:00:00.000Z') }
     const { said, logger } = keptLogger('warn')
-    const emulator = await scenarioEmulator(
-      { s: queueing(calls, '0s') },
-      { rate, collections: { agents }, hostTime: () => host.now, logger },
-    )
-    await emulator.start('s')
+    const options = { rate, collections: { agents }, hostTime: () => host.now, logger }
+    const emulator = await started(queueing(calls, '0s'), options)
     if (rate === 0) await emulator.pass('1h')
     else {
       host.now += 60_000
@@ -180,16 +166,14 @@ test.for([0, 1])(
 
 test('hooks that call each other with time in between are not stopped', async () => {
   const calls = { count: 0 }
-  const emulator = await scenarioEmulator({ s: queueing(calls, '1s') }, { collections: { agents } })
-  await emulator.start('s')
+  const emulator = await started(queueing(calls, '1s'), { collections: { agents } })
   await emulator.pass('1m')
   const { failed } = await emulator.pass('4m')
   expect([calls.count, failed]).toEqual([240, []])
 })
 
 test('the length of a chain of hooks is in the state document, and a PUT of it keeps the length', async () => {
-  const emulator = await scenarioEmulator({ s: queueing({ count: 0 }, '10ms') }, { collections: { agents } })
-  await emulator.start('s')
+  const emulator = await started(queueing({ count: 0 }, '10ms'), { collections: { agents } })
   await emulator.pass('1m')
   await emulator.pass('100ms')
   const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
@@ -204,7 +188,8 @@ test('a hook that throws does not undo its event, and the next hook is called', 
   const fail = () => {
     throw new Error(error)
   }
-  const emulator = await hooked({ 'batch.completed': fail, 'batch_prediction.completed': asking(putNinth) })
+  const on = { 'batch.completed': fail, 'batch_prediction.completed': asking(putNinth) }
+  const emulator = await started({ on })
   const { id } = await createBatch(emulator)
   const { failed } = await emulator.pass('1h')
   expect((await retrieve(emulator, id)).status).toBe('completed')

@@ -8,6 +8,7 @@ import { alive, dataFolder } from '../support/data-folder.ts'
 import { keptLogger } from '../support/kept-logger.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { overridesOf, started } from '../support/started-scenario.ts'
 
 const scenario: TestScenario = {
   settings: { 'lists.order': 'oldest' },
@@ -18,8 +19,7 @@ const scenario: TestScenario = {
 }
 
 test('the scenario is part of the state document, and a sandbox loaded from it is the same', async () => {
-  const emulator = await scenarioEmulator({ s: scenario })
-  await emulator.start('s')
+  const emulator = await started(scenario)
   const document = emulator.sandbox.document()
   expect(document.scenario).toEqual({
     name: 's',
@@ -37,7 +37,7 @@ test('the scenario is part of the state document, and a sandbox loaded from it i
   await again.pass('10m')
   expect(again.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
   await again.stop()
-  expect((await again.control('GET', '/settings')).body.overrides).toEqual({})
+  expect(await overridesOf(again)).toEqual({})
 })
 
 test('a restored snapshot brings back the scenario with its steps, in the present version of its script', async () => {
@@ -56,8 +56,7 @@ test('a restored snapshot brings back the scenario with its steps, in the presen
 })
 
 test('a document whose scenario has no script still loads', async () => {
-  const emulator = await scenarioEmulator({ s: scenario })
-  await emulator.start('s')
+  const emulator = await started(scenario)
   const { said, logger } = keptLogger('warn')
   const again = await scenarioEmulator({}, { logger })
   loadDocument(again.sandbox, JSON.parse(JSON.stringify(emulator.sandbox.document())))
@@ -69,17 +68,17 @@ test('a document whose scenario has no script still loads', async () => {
 test('the scenario and its pending call survive a restart, and the call is made again', async () => {
   const data = dataFolder()
   // The same scenario option, as in the same command line, continues the scenario and does not start it again.
-  const started = (step: () => unknown) => {
+  const begun = (step: () => unknown) => {
     const s = { ...scenario, timeline: [{ at: '0s', do: step }] } as TestScenario
     const scenarioSource = new MemoryScenarios({ s })
     return openEmulator({ port: 0, data, clock: START, rate: 0, scenarioSource, scenario: 's' })
   }
-  const before = await started(() => new Promise(() => {}))
+  const before = await begun(() => new Promise(() => {}))
   expect(before.sandbox.document().scenario_calls).toMatchObject([
     { id: expect.stringMatching(/^scenario\/s\/0#\d+$/), ref: { timeline: 0 }, at: START, depth: 0 },
   ])
   await before.close()
-  const after = await started(asking({ kind: 'clear', id: 'r' }))
+  const after = await begun(asking({ kind: 'clear', id: 'r' }))
   onTestFinished(() => after.close())
   await after.sandbox.deliveries.whenIdle()
   const { scenario_calls, faults, scenario: active, failed } = after.sandbox.document()

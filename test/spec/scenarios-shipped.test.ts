@@ -51,6 +51,8 @@ async function under(name: string) {
   }
 }
 
+const linesIn = (text = ''): string[] => text.trim().split('\n')
+
 test('every shipped scenario is valid and has a description', async () => {
   const { body } = await controlOf(emulator, 'default')('GET', '/scenarios')
   const files = readdirSync('scenarios').filter((file) => !file.startsWith('_'))
@@ -110,7 +112,7 @@ test('flaky-network: a client that retries with a key completes one batch, exact
   for (let n = 0; n < 3; n++) await persistent('GET', `/batch-predictions/${id}`)
   await advance('1h')
   const { body } = await persistent('GET', `/batch-predictions/${id}/results`)
-  expect(body?.trim().split('\n')).toHaveLength(3)
+  expect(linesIn(body)).toHaveLength(3)
   expect(meets.slice(0, 4)).toEqual(['broken', 'broken', '503', 'broken'])
   expect((await control('GET', '/state/batch_predictions')).body.data).toHaveLength(1)
 })
@@ -121,7 +123,7 @@ test('partial-failure: the batch completes, but some of its items are errored', 
   const id = await create({ items })
   await advance('1h')
   expect(await poll(id)).toMatchObject({ status: 'completed', request_counts: { succeeded: 4, errored: 2 } })
-  const lines = ((await results(id)).body ?? '').trim().split('\n').map(parse)
+  const lines = linesIn((await results(id)).body).map(parse)
   const failed = lines.filter(({ error }) => error != null).map(({ custom_id }) => custom_id)
   expect(failed).toEqual(['item-2', 'bad-scan'])
 })
@@ -215,10 +217,7 @@ test('ndjson-torture: eight reads are changed in eight ways, and later reads are
   const reads = []
   for (let n = 0; n < 10; n++) reads.push(await results(id))
   const whole = reads[9]?.body ?? ''
-  const ids = whole
-    .trim()
-    .split('\n')
-    .map((line) => parse(line).custom_id)
+  const ids = linesIn(whole).map((line) => parse(line).custom_id)
   expect(ids).toEqual(['item-0', 'item-1', 'item-2', 'item-3'])
   const [crlf, blank, bytes, open, twice, short, abort, reverse, ninth] = reads.map(({ body }) => body)
   expect(crlf).toBe(whole.replaceAll('\n', '\r\n'))
@@ -228,6 +227,6 @@ test('ndjson-torture: eight reads are changed in eight ways, and later reads are
   expect(twice?.split('\n')).toHaveLength(6)
   expect(Buffer.byteLength(short ?? '')).toBe(Buffer.byteLength(whole) - 8)
   expect([abort, reads[6]?.status]).toEqual([undefined, 200])
-  expect(reverse?.trim().split('\n').reverse().join('\n')).toBe(whole.trim())
+  expect(linesIn(reverse).reverse()).toEqual(linesIn(whole))
   expect(ninth).toBe(whole)
 })

@@ -3,6 +3,7 @@ import { START } from '../support/base-state.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, type ScenarioEmulator, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { faultsOf, horizonOf, overridesOf } from '../support/started-scenario.ts'
 
 const refusing = (id: string, status = 503) => ({
   id,
@@ -31,14 +32,6 @@ const whole: TestScenario = {
 
 const LATER = '2026-03-01T13:00:00.000Z'
 const later = { ...whole, clock: { now: LATER } }
-
-const overridesOf = async (emulator: ScenarioEmulator) =>
-  (await emulator.control('GET', '/settings')).body.overrides
-const faultsOf = async (emulator: ScenarioEmulator) => (await emulator.control('GET', '/faults')).body.data
-const horizonOf = async (emulator: ScenarioEmulator) => {
-  const { data } = (await emulator.control('GET', '/clock/horizon')).body
-  return data.map(({ at, ref }: { at: string; ref: string }) => [at, ref])
-}
 
 /** Starts a scenario that is refused, and asserts that nothing changes. */
 async function refused(emulator: ScenarioEmulator, name: string, how?: object) {

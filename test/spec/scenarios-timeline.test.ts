@@ -3,7 +3,8 @@ import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios
 import { createBatch, retrieve } from '../support/batches.ts'
 import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, putNinth, type ScenarioEmulator, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, putNinth } from '../support/scenario-emulator.ts'
+import { faultsOf, started } from '../support/started-scenario.ts'
 
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12, minutes)).toISOString()
 const rule = { id: 'r', match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] }
@@ -17,14 +18,6 @@ const step = (what: Do, more: TestScenario = {}): TestScenario => ({
   ...more,
 })
 
-/** An emulator in which this scenario has started under the name s. */
-async function started(s: TestScenario, options: Parameters<typeof scenarioEmulator>[1] = {}) {
-  const emulator = await scenarioEmulator({ s }, options)
-  await emulator.start('s')
-  return emulator
-}
-
-const faultsOf = async (emulator: ScenarioEmulator) => (await emulator.control('GET', '/faults')).body.data
 const kindsOf = (events: readonly { kind: string }[]) => events.map(({ kind }) => kind)
 
 test('a step of actions changes the sandbox at its instant, and is in the result', async () => {
@@ -216,11 +209,6 @@ test('log commands of a function are logged only if its other commands succeed',
   const emulator = await started({ timeline }, { logger })
   await emulator.pass('1h')
   expect(said).toEqual(['The scenario s of the sandbox default: hello'])
-})
-
-test('a step at 0s runs at once', async () => {
-  const emulator = await started({ timeline: [{ at: '0s', do: [{ arm: rule }] }] })
-  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
 })
 
 test('the commands of a call that ends after the scenario was stopped are dropped', async () => {

@@ -175,12 +175,11 @@ test.for(['A', '(start)', 'x'.repeat(64)])('%j is refused as the name of a snaps
   expect((await control('GET', '/snapshots')).body.data).toEqual([])
 })
 
-test.for(['..%2F..%2Fdefault', '%2Fetc%2Fpasswd', '..%5Cdefault', 'a%00b'])(
-  'there is no snapshot named %s, with an encoded slash, .. or null byte',
-  async (name) => {
-    const { control } = await testEmulator()
+test('there is no snapshot with an encoded slash, .. or null byte in its name', async () => {
+  const { control } = await testEmulator()
+  for (const name of ['..%2F..%2Fdefault', '%2Fetc%2Fpasswd', '..%5Cdefault', 'a%00b']) {
     expect((await control('GET', `/snapshots/${name}`)).status).toBe(404)
     expect((await control('POST', `/snapshots/${name}/restore`)).status).toBe(404)
     expect((await control('DELETE', `/snapshots/${name}`)).status).toBe(404)
-  },
-)
+  }
+})
