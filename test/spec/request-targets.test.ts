@@ -29,3 +29,17 @@ test.for([
   expect(response.status).toBe(404)
   expect(JSON.stringify(await response.json())).toContain(nearest)
 })
+
+test('GET / has the addresses for clients that want no HTML, as tools that wait for a server expect', async () => {
+  const { emulator } = await testEmulator()
+  const { url } = emulator
+  const addresses = { api: '/v1', control: '/__emulator', dashboard: '/__emulator/ui/' }
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
+    const response = await fetch(url, { headers })
+    expect([response.status, await response.json()]).toEqual([200, addresses])
+  }
+  expect((await fetch(url, { method: 'HEAD' })).status).toBe(200)
+  const page = await fetch(url, { headers: { accept: 'text/html' }, redirect: 'manual' })
+  expect([page.status, page.headers.get('location')]).toEqual([302, '/__emulator/ui/'])
+  expect((await fetch(url, { method: 'POST' })).status).toBe(404)
+})
