@@ -43,19 +43,16 @@ test.for([
   ['/snapshots/base', [HOOK, FIXED, SIGNING]],
   ['/state/webhooks', [HOOK]],
   ['/state/webhooks/signed', [HOOK]],
-] as const)(
-  'GET %s masks the secrets that sign webhooks, except with secrets=true',
-  async ([path, secrets]) => {
-    const { control } = await guarded()
-    await control('POST', '/snapshots', { name: 'base' })
-    for (const query of ['', '?secrets=false'])
-      expect(secretsOf((await control('GET', path + query)).text)).toEqual([])
-    expect(secretsOf((await control('GET', `${path}?secrets=true`)).text)).toEqual(secrets)
-    expect((await control('GET', `${path}?secrets=yes`)).body.details.errors).toEqual([
-      { pointer: '/query/secrets', detail: 'must be true or false' },
-    ])
-  },
-)
+] as const)('GET %s masks the secrets of webhooks, except with secrets=true', async ([path, secrets]) => {
+  const { control } = await guarded()
+  await control('POST', '/snapshots', { name: 'base' })
+  for (const query of ['', '?secrets=false'])
+    expect(secretsOf((await control('GET', path + query)).text)).toEqual([])
+  expect(secretsOf((await control('GET', `${path}?secrets=true`)).text)).toEqual(secrets)
+  expect((await control('GET', `${path}?secrets=yes`)).body.details.errors).toEqual([
+    { pointer: '/query/secrets', detail: 'must be true or false' },
+  ])
+})
 
 test('a mask is in the place of each secret, and nothing else differs from the document', async () => {
   const { control, sandbox } = await guarded()

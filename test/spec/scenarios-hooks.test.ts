@@ -44,14 +44,9 @@ test('a hook is called once for each event, with the event and its batch', async
   expect(about(id)).toEqual(names)
   const completed = seen.find(({ event, record }) => event?.name === 'batch.completed' && record === id)
   const { completed_at } = await retrieve(emulator, id)
-  expect(completed?.event).toEqual({
-    name: 'batch.completed',
-    at: completed_at,
-    ref: `batch_predictions/${id}`,
-    from: 'finalizing',
-    to: 'completed',
-    caused_by: `batch.complete:batch_predictions/${id}`,
-  })
+  const ref = `batch_predictions/${id}`
+  const change = { from: 'finalizing', to: 'completed', caused_by: `batch.complete:${ref}` }
+  expect(completed?.event).toEqual({ name: 'batch.completed', at: completed_at, ref, ...change })
   expect(completed?.now).toBe(completed_at)
 })
 
