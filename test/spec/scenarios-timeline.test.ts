@@ -158,6 +158,7 @@ const deleting = (collection: string, id: string): ScenarioCommand => ({ kind: '
 
 test.for<[title: string, bad: ScenarioCommand, description: string]>([
   ['an unknown batch', failing({}), 'Command 3 (move): There is no batch'],
+  ['an unknown move', { ...failing({}), move: 'stop' } as ScenarioCommand, 'Scenarios have no move "stop"'],
   ['a move with a wrong body', failing({ detial: 1 }), '/detial'],
   ['a wrong rule', { kind: 'arm', rule: { preset: 'rate-limitd' } }, 'Command 3 (arm): /preset'],
   ['an unknown rule', { kind: 'clear', id: 'rr' }, 'Did you mean "r"?'],
