@@ -1,110 +1,201 @@
-import { EventEmitter, once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { objectId } from '../../src/core/random.ts'
+import * as z from 'zod'
+import { objectId, uuid } from '../../src/core/random.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { addCall } from '../../src/core/scenarios/hooks.ts'
+import { scenarioCalls } from '../../src/core/scenarios/row.ts'
+import type { Row } from '../../src/core/state/commit.ts'
 import { mergeFixtures } from '../../src/core/state/merge-fixtures.ts'
-import { baseCollections, KEYS } from '../support/base-state.ts'
-import { alive, dataFolder } from '../support/data-folder.ts'
+import { insertRows } from '../../src/core/state/rows.ts'
+import { publish } from '../../src/core/webhooks/delivery.ts'
+import { originOf, sandboxFrom } from '../proofs/api/starting-sandbox.ts'
+import { baseCollections } from '../support/base-state.ts'
+import { callOperation } from '../support/call-operation.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { interveneBy } from '../support/intervene.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 const SEED = 1
+const JANUARY = '2026-01-01T00:00:00.000Z'
+const open = { id: 'ts-open', cloud_provider: 'cloud_b', name: 'Open', access: 'open', created_at: JANUARY }
+// With a shared thread, the first run would change the record of the trigger.
+const unshared = { response_thread: 'create_new_thread_each_time' }
+const used = ['messages', 'conversations', 'agents', 'mcp_servers', 'files'] as const
+const origin = await originOf(
+  {},
+  {
+    ...Object.fromEntries(used.map((name) => [name, sampleRecords[name] ?? []])),
+    event_triggers: (sampleRecords.event_triggers ?? []).map((each) => ({ ...each, ...unshared })),
+    teamspaces: [{ ...open, _emulator: { organization_id: 'org-1' } }],
+    webhooks: [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: JANUARY }],
+  },
+)
 
-const pageOf = (id: string) => ({
-  id,
-  name: 'Ahead',
-  teamspace_id: 'ts-a',
-  scope: 'teamspace',
-  created_at: '2026-01-01T00:00:00.000Z',
-})
+type Create = (sandbox: Sandbox) => void
+type Params = Readonly<Record<string, string>>
 
-/** Pages with ids that the counter of a sandbox has not reached: the next three, and one after a gap. */
-function pagesAhead(sandbox: Sandbox) {
-  const { ids } = sandbox.document().counters
-  return [1, 2, 3, 5].map((places) => pageOf(objectId(SEED, ids + places)))
+const calling = (name: string, body: object, params: Params = {}): Create => {
+  return (sandbox) => {
+    const { status, text } = callOperation(sandbox, name, { body, params })
+    expect(status, text).toBe(200)
+  }
 }
 
-/** Every record of a sandbox by its collection and id. */
-function recordsOf(sandbox: Sandbox): ReadonlyMap<string, string> {
+const control = (path: string, body: object, params: Params = {}): Create => {
+  return (sandbox) => void interveneBy(sandbox, `POST ${path}`, params, body)
+}
+
+const agent = { agent_id: 'agent-1' }
+const connector = { connector_id: 'x', connection_provider_id: 'y' }
+const trigger = { trigger_source: 'file_sharing', trigger_event: 'Document:created', ...unshared }
+const oauth = { server_id: 'server-1', redirect_uri: 'https://app.example/callback' }
+const happened = { source: 'file_sharing', event: 'Document:created', payload: {} }
+const member = { user_id: 'user-member', role: 'member' }
+const message = { _emulator: { conversation_id: 'conversation-1', kind: 'agent' } }
+const rows = { collection: 'messages', records: [message, message] }
+const told = { type: 'batch.completed', ref: 'batch_predictions/x', schema: z.unknown, body: () => ({}) }
+const call = { scenario: 'story', ref: { timeline: 0 }, at: JANUARY, event: null, depth: 0, caused_by: 'x' }
+
+const generate = calling('agents.generate', {})
+const flow = control('/mcp-oauth-flows', oauth)
+
+/** Everything that creates records with ids from the emulator, and the number of records that it creates. */
+const CREATES: readonly (readonly [name: string, made: number, create: Create])[] = [
+  ['POST /pages', 1, calling('pages.create', { name: 'Mine' })],
+  ['POST of a teamspace', 2, calling('teamspaces.create', { name: 'New' })],
+  ['POST /connections', 1, calling('connections.create', connector)],
+  ['POST of a batch', 1, calling('batch-predictions.create', batchBody())],
+  ['POST of an automation', 1, calling('automations.create', { name: 'Daily' }, agent)],
+  ['POST of an event trigger', 1, calling('event-triggers.create', trigger, agent)],
+  ['POST /agents/generate', 1, generate],
+  ['a subscription to webhooks', 1, control('/webhooks', { url: 'http://127.0.0.1:9/' })],
+  ['an OAuth flow', 1, flow],
+  ['a provider event that makes two agents run', 2, control('/provider-events', happened)],
+  ['a member who joins', 1, control('/teamspaces/{teamspace_id}/join', member, { teamspace_id: 'ts-open' })],
+  [
+    'a fault that adds members',
+    4,
+    (sandbox) => {
+      const fault = sandbox.service.recordFaults.get('member')
+      change(sandbox, (scope) => fault?.apply(scope, 'ts-open', { add: 2 }))
+    },
+  ],
+  [
+    'a fault that inserts messages',
+    2,
+    (sandbox) => void change(sandbox, (scope) => insertRows(scope, sandbox.service, undefined, rows)),
+  ],
+  ['the delivery of a webhook', 1, (sandbox) => void change(sandbox, (scope) => publish(scope, told))],
+  ['a call of a scenario', 1, (sandbox) => void change(sandbox, ({ tx }) => addCall(tx, call))],
+]
+
+/** Every record that can have an id from the emulator, by table and id. */
+function rowsOf({ store, service }: Sandbox): ReadonlyMap<string, Row> {
+  const tables = [...service.collections.keys(), scenarioCalls.name]
   return new Map(
-    Object.entries(sandbox.document().collections).flatMap(([name, rows]) =>
-      rows.map((row) => [`${name}/${row.id}`, JSON.stringify(row)] as const),
+    tables.flatMap((name) =>
+      [...store.rows(name).values()].map((row) => [`${name} ${row.id}`, row] as const),
     ),
   )
 }
 
-/** The names of the records that a call has changed and created. */
-async function effectOf(sandbox: Sandbox, call: () => Promise<unknown>) {
-  const before = recordsOf(sandbox)
-  await call()
-  const after = recordsOf(sandbox)
-  return {
-    changed: [...before].filter(([name, record]) => after.get(name) !== record).map(([name]) => name),
-    made: [...after.keys()].filter((name) => !before.has(name)),
-  }
+function madeBy(create: Create, sandbox: Sandbox) {
+  const before = rowsOf(sandbox)
+  create(sandbox)
+  return [...rowsOf(sandbox)].filter(([name]) => !before.has(name))
 }
 
-/** Creates more pages than pagesAhead gives. Each is new with a unique id, and no record changes. */
-async function makesPages(sandbox: Sandbox, make: () => Promise<string>): Promise<void> {
-  const made: string[] = []
-  const effect = await effectOf(sandbox, async () => {
-    for (let n = 0; n < 6; n++) made.push(`pages/${await make()}`)
+/** Three of the next ids of the same kind as the id of this record. */
+function idsAhead({ store }: Sandbox, { id }: Row): string[] {
+  const { ids, uuids, events } = store.get('$sandbox', 'counters') as unknown as Record<string, number>
+  return [1, 2, 4].map((places) => {
+    if (id.includes('#')) return id.replace(/#.*$/, `#${Number(events) + places}`)
+    return id.includes('-') ? uuid(SEED, Number(uuids) + places) : objectId(SEED, Number(ids) + places)
   })
-  expect(effect).toEqual({ changed: [], made })
-  expect(new Set(made).size).toBe(6)
+}
+
+test.for(CREATES)(
+  'D9 %s creates %i new, and does not change records that have the next ids',
+  ([, count, create]) => {
+    const samples = madeBy(create, sandboxFrom(origin))
+    expect(samples).toHaveLength(count)
+    const sandbox = sandboxFrom(origin)
+    change(sandbox, ({ tx }) => {
+      for (const [name, row] of samples) {
+        const [table = ''] = name.split(' ')
+        // Where only one member or token can exist, these copies are removed ones.
+        const others = 'removed_at' in row ? { removed_at: JANUARY } : {}
+        for (const id of idsAhead(sandbox, row)) tx.put(table, { ...row, ...others, id } as Row)
+      }
+    })
+    const before = rowsOf(sandbox)
+    expect(madeBy(create, sandbox)).toHaveLength(count)
+    const after = rowsOf(sandbox)
+    for (const [name, row] of before) expect([name, after.get(name) === row]).toEqual([name, true])
+  },
+)
+
+test.for([
+  ['claim token', generate, 'agent_templates', 'claim_token'],
+  ['OAuth state', flow, 'oauth_flows', 'state'],
+] as const)('D9 a new %s never equals one of an existing record', ([, create, table, field]) => {
+  const sample = madeBy(create, sandboxFrom(origin))
+  const sandbox = sandboxFrom(origin)
+  change(sandbox, ({ tx }) => {
+    for (const [, row] of sample) tx.put(table, { ...row, id: `other-${row.id}` })
+  })
+  create(sandbox)
+  const found = [...sandbox.store.rows(table).values()] as unknown as Record<string, string>[]
+  expect([found.length, new Set(found.map((row) => row[field])).size]).toEqual([2, 2])
+})
+
+const page = { name: 'Ahead', teamspace_id: 'ts-a', scope: 'teamspace', created_at: JANUARY }
+
+/** Pages with ids that the counter of a sandbox has not reached: the next three, and one after a gap. */
+function pagesAhead(sandbox: Sandbox) {
+  const { ids } = sandbox.document().counters
+  return [1, 2, 3, 5].map((places) => ({ ...page, id: objectId(SEED, ids + places) }))
 }
 
 const post = async (emulator: Pick<TestEmulator, 'post'>): Promise<string> =>
   (await emulator.post('/pages', { name: 'Mine' })).body.id
 
-test('D9 a fixture page with the next id stays unchanged when a page is created', async () => {
-  const id = 'c1c0faf8c250000000000239'
-  const fixtures = {
-    extends: 'demo',
-    collections: { pages: [{ ...pageOf(id), teamspace_id: 'teamspace-harbor' }] },
+/** Creates more pages than pagesAhead gives. Each is new with a unique id, and no record changes. */
+async function makesPages(emulator: TestEmulator): Promise<void> {
+  const records = () => {
+    const { pages, ...others } = emulator.sandbox.document().collections
+    return { pages: new Map(pages?.map((page) => [page.id, JSON.stringify(page)])), others }
   }
-  const { emulator, control } = await alive(dataFolder(), {
-    fixtures,
-    ephemeral: true,
-    limits: false,
-    auth: 'any',
-  })
-  const before = await control('GET', `/state/pages/${id}`)
-  const response = await fetch(`${emulator.baseUrl}/pages`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer live_any', 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Mine' }),
-  })
-  expect(((await response.json()) as { id: string }).id).toBe('c1c0faf8c25000000000023a')
-  expect(await control('GET', `/state/pages/${id}`)).toEqual(before)
-})
+  const before = records()
+  const made: string[] = []
+  for (let n = 0; n < 6; n++) made.push(await post(emulator))
+  const after = records()
+  expect(after.others).toEqual(before.others)
+  expect([...after.pages].slice(0, before.pages.size)).toEqual([...before.pages])
+  expect([...after.pages.keys()].slice(before.pages.size)).toEqual(made)
+}
 
 /** The ways to add records to a running sandbox from outside the API. */
 const WAYS: Readonly<Record<string, (emulator: TestEmulator) => Promise<unknown>>> = {
-  'POST /fixtures': (emulator) =>
-    emulator.control('POST', '/fixtures', { collections: { pages: pagesAhead(emulator.sandbox) } }),
-  'PUT of single records': async (emulator) => {
-    for (const page of pagesAhead(emulator.sandbox))
-      await emulator.control('PUT', `/state/pages/${page.id}`, page)
+  'POST /fixtures': ({ control, sandbox }) =>
+    control('POST', '/fixtures', { collections: { pages: pagesAhead(sandbox) } }),
+  'PUT of single records': async ({ control, sandbox }) => {
+    for (const page of pagesAhead(sandbox)) await control('PUT', `/state/pages/${page.id}`, page)
   },
-  'PUT of the whole state': (emulator) => emulator.control('PUT', '/state', withPages(emulator.sandbox, 0)),
+  'PUT of the whole state': ({ control, sandbox }) => control('PUT', '/state', withPages(sandbox, 0)),
   'PUT of a state whose counters are lower than they were': async (emulator) => {
     for (let n = 0; n < 4; n++) await post(emulator)
     return emulator.control('PUT', '/state', withPages(emulator.sandbox, 3))
   },
-  'the import of a snapshot': async (emulator) => {
-    await emulator.control('PUT', '/snapshots/ahead', withPages(emulator.sandbox, 0))
-    return emulator.control('POST', '/snapshots/ahead/restore')
+  'the import of a snapshot': async ({ control, sandbox }) => {
+    await control('PUT', '/snapshots/ahead', withPages(sandbox, 0))
+    return control('POST', '/snapshots/ahead/restore')
   },
   'a fault that inserts rows': async (emulator) => {
-    const records = pagesAhead(emulator.sandbox)
-    await emulator.control('POST', '/faults', {
-      match: { operation: 'connections.create' },
-      do: [{ state: { insert_rows: { collection: 'pages', records } } }],
-      times: 1,
-    })
+    const insert_rows = { collection: 'pages', records: pagesAhead(emulator.sandbox) }
+    const match = { operation: 'connections.create' }
+    await emulator.control('POST', '/faults', { match, do: [{ state: { insert_rows } }], times: 1 })
     return emulator.post('/connections', { connector_id: 'x', connection_provider_id: 'y' })
   },
 }
@@ -123,45 +214,20 @@ function withPages(sandbox: Sandbox, lower: number) {
 test.for(Object.entries(WAYS))('D9 no record is replaced by a create after %s', async ([, bring]) => {
   const emulator = await testEmulator()
   await post(emulator)
-  const { made } = await effectOf(emulator.sandbox, () => bring(emulator))
-  expect(made.length).toBeGreaterThanOrEqual(4)
-  await makesPages(emulator.sandbox, () => post(emulator))
-  const again = await emulator.restart()
-  await makesPages(again.sandbox, () => post(again))
+  const before = emulator.state('pages').length
+  await bring(emulator)
+  expect(emulator.state('pages').length).toBeGreaterThanOrEqual(before + 4)
+  await makesPages(emulator)
+  await makesPages(await emulator.restart())
 })
 
-test('D9 no record is replaced by a create after an edit of the file, while the emulator runs or is stopped', async () => {
-  const data = dataFolder()
-  const file = join(data, 'default.json')
-  const lives = async () => {
-    const told = new EventEmitter()
-    const info = (message: string): void => {
-      if (message.includes('has been applied')) told.emit('taken')
-    }
-    const taken = once(told, 'taken')
-    const logger = { info, warn: info, error: info }
-    const life = await alive(data, { fixtures: { collections: baseCollections } as never, logger })
-    return { ...life, sandbox: life.emulator.sandbox, taken }
-  }
-  const edit = (sandbox: Sandbox): void => {
-    const document = JSON.parse(readFileSync(file, 'utf8'))
-    document.collections.pages.push(...pagesAhead(sandbox))
-    writeFileSync(file, JSON.stringify(document, null, 2))
-  }
-  const first = await lives()
-  edit(first.sandbox)
-  await first.taken
-  const create = (url: string) => async (): Promise<string> => {
-    const headers = { authorization: `Bearer ${KEYS.KU}`, 'content-type': 'application/json' }
-    const response = await fetch(`${url}/pages`, { method: 'POST', headers, body: '{"name":"Mine"}' })
-    return ((await response.json()) as { id: string }).id
-  }
-  await makesPages(first.sandbox, create(first.emulator.baseUrl))
-  await first.emulator.close()
-  edit(first.sandbox)
-  const second = await lives()
-  expect(recordsOf(second.sandbox).size).toBe(recordsOf(first.sandbox).size + 4)
-  await makesPages(second.sandbox, create(second.emulator.baseUrl))
+test('D9 generated and created records skip the ids of given records', async () => {
+  const pages = [1, 2, 4, 8].map((n) => ({ ...page, id: objectId(SEED, n) }))
+  const fixtures = { collections: { ...baseCollections, pages }, generate: { pages: 3 } } as never
+  const emulator = await testEmulator({ fixtures } as never)
+  const ids = emulator.state('pages').map(({ id }) => id)
+  expect(ids).toEqual([1, 2, 4, 8, 3, 5, 6].map((n) => objectId(SEED, n)))
+  await makesPages(emulator)
 })
 
 test('D9 the second of two simultaneous merges with generated records is a conflict, and no record is lost', async () => {
@@ -180,13 +246,4 @@ test('a record that is deleted while others are generated stays deleted', async 
   change(sandbox, ({ tx }) => tx.delete('pages', id))
   expect(await merging).toEqual({ pages: 1 })
   expect(emulator.state('pages').map((page) => page.id)).not.toContain(id)
-})
-
-test('generated records skip the ids of given records', async () => {
-  const pages = [1, 2, 4].map((n) => pageOf(objectId(SEED, n)))
-  const fixtures = { collections: { ...baseCollections, pages }, generate: { pages: 3 } } as never
-  const { sandbox } = await testEmulator({ fixtures } as never)
-  const ids = sandbox.document().collections.pages?.map((page) => page.id)
-  expect(ids).toEqual([1, 2, 4, 3, 5, 6].map((n) => objectId(SEED, n)))
-  expect(sandbox.store.get('pages', objectId(SEED, 2))).toMatchObject({ name: 'Ahead' })
 })

@@ -17,22 +17,14 @@ async function four(emulator: TestEmulator) {
   return responses
 }
 
-test('with limits off no response has remaining 0 or a Retry-After', {
-  tags: ['R262'],
-}, async () => {
-  const emulator = await testEmulator({ settings, limits: false })
-  expect(await four(emulator)).toEqual(Array.from({ length: 4 }, () => [200, '2', '1', null]))
-})
+const free = [200, '2', '1', null]
+const refused = [429, '2', '0', '60']
 
-test('with limits on the last allowed request and a 429 have Retry-After', {
-  tags: ['R262'],
-}, async () => {
-  expect(await four(await testEmulator({ settings }))).toEqual([
-    [200, '2', '1', null],
-    [200, '2', '0', '60'],
-    [429, '2', '0', '60'],
-    [429, '2', '0', '60'],
-  ])
+test.for<[what: string, limits: boolean, expected: unknown[]]>([
+  ['off, no response has remaining 0 or a Retry-After', false, [free, free, free, free]],
+  ['on, the last request and a 429 have Retry-After', true, [free, [200, '2', '0', '60'], refused, refused]],
+])('with limits %s', { tags: ['R262'] }, async ([, limits, expected]) => {
+  expect(await four(await testEmulator({ settings, limits }))).toEqual(expected)
 })
 
 test('with limits off a fault can still set remaining to 0', { tags: ['R268'] }, async () => {
@@ -43,13 +35,12 @@ test('with limits off a fault can still set remaining to 0', { tags: ['R268'] },
 
 test('a setting switches limits off and on again while the emulator runs', { tags: ['U063'] }, async () => {
   const emulator = await testEmulator({ settings })
-  const set = (value: boolean | null) =>
-    emulator.control('PATCH', '/settings', { ...settings, 'limits.enforced': value })
-  await set(false)
-  const shown = async () => (await emulator.control('GET', '/limits')).body.enforced
-  expect(await shown()).toBe(false)
-  expect((await four(emulator)).map((row) => (row as unknown[])[0])).toEqual([200, 200, 200, 200])
-  await set(null)
-  expect(await shown()).toBe(true)
-  expect((await emulator.get('/data-views')).status).toBe(429)
+  for (const [value, isEnforced, last] of [
+    [false, false, free],
+    [null, true, refused],
+  ] as const) {
+    await emulator.control('PATCH', '/settings', { 'limits.enforced': value })
+    expect((await emulator.control('GET', '/limits')).body.enforced).toBe(isEnforced)
+    expect((await four(emulator)).at(-1)).toEqual(last)
+  }
 })

@@ -6,16 +6,15 @@ import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
-import { aBatch, batchEmulator } from '../support/batches.ts'
+import { batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
-import { mountPath, overSocket } from '../support/transport.ts'
-import { webhookReceiver } from '../support/webhook-receiver.ts'
+import { overSocket } from '../support/transport.ts'
 
 const AT = '/tools/emulator'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const AUTH = { authorization: 'Bearer live_owner', ...JSON_TYPE }
 
-/** An Express 5 application of a user with the router at a path, on a real server. */
+/** An Express 5 application of a user, on a real server. */
 async function serving(app: Express): Promise<string> {
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -26,38 +25,37 @@ async function serving(app: Express): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function mounted(emulator: TestEmulator, before: RequestHandler[] = []): Promise<string> {
+/** An application with the router at {@link AT}: its origin, and its address. */
+async function mounted({ emulator }: TestEmulator, before: RequestHandler[] = []) {
   const app = express()
   app.get('/own', (_req, res) => void res.send('own'))
   for (const handler of before) app.use(handler)
-  app.use(AT, emulator.emulator.router())
-  return serving(app)
+  app.use(AT, emulator.router())
+  const origin = await serving(app)
+  return { origin, root: origin + AT }
 }
 
-/** A request with any Host and Origin. */
-async function get(url: string, headers: Record<string, string> = {}) {
-  const { text, ...head } = await overSocket(url, { method: 'GET', headers })
-  return { ...head, text }
+/** Sends a request with any Host and Origin. */
+async function call(method: string, url: string, headers: Record<string, string> = {}, json?: object) {
+  const body = json === undefined ? undefined : JSON.stringify(json)
+  const { text, ...head } = await overSocket(url, { method, headers, body })
+  const isJson = head.headers.get('content-type')?.includes('json')
+  return { ...head, text, body: isJson ? JSON.parse(text) : undefined }
 }
-
-async function post(url: string, json: object, headers: Record<string, string> = {}) {
-  const body = JSON.stringify(json)
-  const response = await overSocket(url, { method: 'POST', headers: { ...AUTH, ...headers }, body })
-  return { ...response, body: JSON.parse(response.text) }
-}
+const get = (url: string, headers?: Record<string, string>) => call('GET', url, headers)
+const post = (url: string, json: object, headers: Record<string, string> = AUTH) =>
+  call('POST', url, headers, json)
 
 test('a router works at a path of an Express application, whose own routes stay', async () => {
-  const origin = await mounted(await testEmulator())
+  const { origin, root } = await mounted(await testEmulator())
   expect((await get(`${origin}/own`)).text).toBe('own')
-  expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
-  expect((await get(`${origin}${AT}/@w1/v1/data-views`, AUTH)).status).toBe(200)
-  expect((await get(`${origin}${AT}/__emulator/ready`)).status).toBe(200)
-  expect((await get(`${origin}${AT}/_x-steady/health`)).status).toBe(200)
+  for (const path of ['/v1/data-views', '/@w1/v1/data-views', '/__emulator/ready', '/_x-steady/health'])
+    expect([path, (await get(root + path, AUTH)).status]).toEqual([path, 200])
   expect((await get(`${origin}/v1/data-views`, AUTH)).status).toBe(404)
 })
 
 test('connect() and commands take the address of a mounted router', async () => {
-  const root = `${await mounted(await testEmulator())}${AT}`
+  const { root } = await mounted(await testEmulator())
   for (const url of [root, `${root}/`, `${root}/v1`, `${root}/__emulator`]) {
     const { defaultSandbox: sandbox, baseUrl } = connect(url)
     expect([baseUrl, sandbox.name]).toEqual([`${root}/v1`, 'default'])
@@ -75,77 +73,48 @@ test.for<[how: string, prefix: string, headers: Record<string, string>, named: s
   ['a sandbox of the path', '/@w1', {}, '/@w1'],
   ['a sandbox of a header', '', { 'x-emulator-sandbox': 'w1' }, '/@w1'],
 ])('URLs of %s begin with the path of the mount', async ([, prefix, headers, named]) => {
-  const origin = await mounted(await batchEmulator())
-  const base = `${origin}${AT}${prefix}/v1`
-  const { redirect_url } = (await post(`${base}/connections`, {}, headers)).body
-  expect(redirect_url.startsWith(`${origin}${AT}${named}/consent/connections/`)).toBe(true)
-  const page = await get(redirect_url)
-  expect([page.status, page.text.includes('<form method="post">')]).toEqual([200, true])
-  const { type, instance } = JSON.parse(
-    (await get(`${base}/batch-predictions/none`, { ...AUTH, ...headers })).text,
-  )
-  expect([type, instance]).toEqual([
-    `${origin}${AT}${named}/__emulator/problems/not_found`,
-    `${AT}${prefix}/v1/batch-predictions/none`,
-  ])
+  const { root } = await mounted(await batchEmulator())
+  const base = `${root}${prefix}/v1`
+  const { redirect_url } = (await post(`${base}/connections`, {}, { ...AUTH, ...headers })).body
+  expect(redirect_url.startsWith(`${root}${named}/consent/connections/`)).toBe(true)
+  expect((await get(redirect_url)).text).toContain('<form method="post">')
+  const { type, instance } = (await get(`${base}/batch-predictions/none`, { ...AUTH, ...headers })).body
+  expect(type).toBe(`${root}${named}/__emulator/problems/not_found`)
+  expect(instance).toBe(`${AT}${prefix}/v1/batch-predictions/none`)
   expect((await get(type)).status).toBe(200)
-})
-
-test('results_url has the path of the mount, also in a webhook, and the path of the request that shows it', async () => {
-  const receiver = await webhookReceiver()
-  const emulator = await batchEmulator()
-  const origin = await mounted(emulator)
-  await emulator.control('POST', '/webhooks', { url: receiver.url })
-  const { id } = (await post(`${origin}${AT}/v1/batch-predictions`, aBatch({ items: 1 }))).body
-  await emulator.control('POST', '/clock/advance', { by: '1h' })
-  const path = `/v1/batch-predictions/${id}`
-  const shown = JSON.parse((await get(`${origin}${AT}${path}`, AUTH)).text)
-  expect(shown.results_url).toBe(`${AT}${path}/results`)
-  const results = await get(origin + shown.results_url, AUTH)
-  expect(results.text.trim().split('\n')).toHaveLength(1)
-  expect(emulator.state('webhook_deliveries').at(-1).body.results_url).toBe(`${AT}${path}/results`)
-  expect((await emulator.get(`/batch-predictions/${id}`)).body.results_url).toBe(
-    `${mountPath()}${path}/results`,
-  )
-  const inSandbox = { ...AUTH, 'x-emulator-sandbox': 'default' }
-  expect(JSON.parse((await get(`${origin}${AT}/@default${path}`, inSandbox)).text).results_url).toBe(
-    `${AT}/@default${path}/results`,
-  )
 })
 
 test('the log, HAR, OpenAPI and the list of sandboxes have the whole path', async () => {
   const emulator = await testEmulator()
-  const origin = await mounted(emulator)
-  await get(`${origin}${AT}/v1/data-views?limit=1`, AUTH)
-  const control = async (path: string) => JSON.parse((await get(`${origin}${AT}/__emulator${path}`)).text)
+  const { root } = await mounted(emulator)
+  await get(`${root}/v1/data-views?limit=1`, AUTH)
+  const control = async (path: string) => (await get(`${root}/__emulator${path}`)).body
   expect((await control('/requests')).data[0]).toMatchObject({ path: `${AT}/v1/data-views`, status: 200 })
-  expect((await control('/requests/har')).log.entries[0].request.url).toBe(
-    `${origin}${AT}/v1/data-views?limit=1`,
-  )
+  expect((await control('/requests/har')).log.entries[0].request.url).toBe(`${root}/v1/data-views?limit=1`)
   expect((await control('/sandboxes/default')).base_url_path).toBe(`${AT}/v1`)
-  expect((await control('/openapi.json?api=workspace')).servers[0].url).toBe(`${origin}${AT}/v1`)
+  expect((await control('/openapi.json?api=workspace')).servers[0].url).toBe(`${root}/v1`)
   const found = await emulator.control('POST', '/requests/verify', { match: { path: '/v1/data-views' } })
   expect(found.body).toMatchObject({ passed: true })
 })
 
 test('the dashboard is below the path of the mount', async () => {
-  const origin = await mounted(await testEmulator())
-  const redirected = await get(`${origin}${AT}`, { accept: 'text/html' })
-  expect([redirected.status, redirected.headers.get('location')]).toEqual([302, `${AT}/__emulator/ui/`])
-  const bare = await get(`${origin}${AT}/__emulator/ui`)
-  expect(bare.headers.get('location')).toBe(`${AT}/__emulator/ui/`)
-  const page = await get(`${origin}${AT}/__emulator/ui/`)
+  const { root } = await mounted(await testEmulator())
+  for (const path of ['', '/__emulator/ui']) {
+    const { status, headers } = await get(root + path, { accept: 'text/html' })
+    expect([status, headers.get('location')]).toEqual([302, `${AT}/__emulator/ui/`])
+  }
+  const page = await get(`${root}/__emulator/ui/`)
   for (const [, asset] of page.text.matchAll(/(?:href|src)="([^"]+)"/g))
-    expect((await get(`${origin}${AT}/__emulator/ui/${asset}`)).status).toBe(200)
+    expect((await get(`${root}/__emulator/ui/${asset}`)).status).toBe(200)
 })
 
 test('a path without a route gets a 404 that names the paths of the mount', async () => {
-  const origin = await mounted(await testEmulator())
-  const { status, text } = await get(`${origin}${AT}/pages`)
-  expect(status).toBe(404)
-  expect(JSON.parse(text).message).toBe(
+  const { root } = await mounted(await testEmulator())
+  const { status, body } = await get(`${root}/pages`)
+  expect([status, body.message]).toEqual([
+    404,
     `Nothing is served at ${AT}/pages: the API is below ${AT}/v1, the control interface below ${AT}/__emulator, the dashboard at ${AT}/__emulator/ui/. Nearest: POST ${AT}/v1/pages.`,
-  )
+  ])
 })
 
 const TOO_LATE =
@@ -154,44 +123,35 @@ const TOO_LATE =
 test.for<[parser: string, handler: RequestHandler]>([
   ['express.json()', express.json()],
   ['express.text()', express.text({ type: '*/*' })],
-  [
-    'a handler that reads the body',
-    (req, _res, next) => void req.on('data', () => {}).on('end', () => next()),
-  ],
+  ['a handler that reads it', (req, _res, next) => void req.on('data', () => {}).on('end', () => next())],
   ['a handler that reads on', (req, _res, next) => void next(void req.on('data', () => {}))],
 ])('%s before the mount refuses requests with a body, and says how to mount', async ([, parser]) => {
   const emulator = await testEmulator()
-  const origin = await mounted(emulator, [parser])
+  const { root } = await mounted(emulator, [parser])
   for (const path of ['/v1/pages', '/__emulator/clock/advance']) {
-    const { status, text } = await post(`${origin}${AT}${path}`, { name: 'Roof plan', by: '1h' })
+    const { status, text } = await post(root + path, { name: 'Roof plan', by: '1h' })
     expect(status).toBe(500)
     expect(text).toMatch(TOO_LATE)
   }
-  expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
+  expect((await get(`${root}/v1/data-views`, AUTH)).status).toBe(200)
   expect(emulator.state('pages')).toEqual([])
   const { body } = await emulator.control('GET', '/explain/default-000001')
   expect(body.error.mitigation).toContain('mount before express.json()')
 })
 
 test('a body parser before the mount does not come before the checks of host and origin', async () => {
-  const emulator = await testEmulator()
-  const origin = await mounted(emulator, [express.json()])
-  const asked = async (path: string, headers: Record<string, string>) => {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' }
-    const response = await fetch(`${origin}${AT}${path}`, init)
-    return [response.status, await response.text()] as const
-  }
+  const { root } = await mounted(await testEmulator(), [express.json()])
   for (const path of ['/__emulator/reset', '/consent/x', '/__emulator/ui/']) {
-    const [status, text] = await asked(path, { origin: 'https://evil.example' })
+    const { status, text } = await post(root + path, {}, { ...JSON_TYPE, origin: 'https://evil.example' })
     expect([path, status]).toEqual([path, 403])
     expect(text).not.toMatch(TOO_LATE)
   }
-  expect((await asked('/__emulator/reset', {}))[1]).toMatch(TOO_LATE)
+  expect((await post(`${root}/__emulator/reset`, {}, JSON_TYPE)).text).toMatch(TOO_LATE)
 })
 
 test('express.json() after the mount does not matter', async () => {
-  const emulator = await testEmulator()
-  const app = express().use(AT, emulator.emulator.router()).use(express.json())
+  const { emulator } = await testEmulator()
+  const app = express().use(AT, emulator.router()).use(express.json())
   app.post('/own', (req, res) => void res.json(req.body))
   const origin = await serving(app)
   expect((await post(`${origin}${AT}/v1/pages`, { name: 'Roof plan' })).status).toBe(200)
@@ -219,26 +179,24 @@ test.for<[peer: string, options: TestEmulatorOptions, clock: number, page: numbe
   'a client at %s with the options %j reaches the control interface with %i, the dashboard with %i',
   async (row) => {
     const [peer, options, clock, page] = row
-    const origin = await mounted(await testEmulator(options), [from(peer)])
-    const refused = await get(`${origin}${AT}/__emulator/clock`)
+    const { root } = await mounted(await testEmulator(options), [from(peer)])
+    const refused = await get(`${root}/__emulator/clock`)
     expect(refused.status).toBe(clock)
     if (clock === 403)
       expect(refused.text).toMatch(/closed to other machines.*startEmulator\(\{ controlToken/)
-    expect((await get(`${origin}${AT}/__emulator/ui/`)).status).toBe(page)
-    expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
+    expect((await get(`${root}/__emulator/ui/`)).status).toBe(page)
+    expect((await get(`${root}/v1/data-views`, AUTH)).status).toBe(200)
     if (options.controlToken === undefined) return
     const token = { authorization: `Bearer ${TOKEN}` }
-    expect((await get(`${origin}${AT}/__emulator/clock`, token)).status).toBe(200)
+    expect((await get(`${root}/__emulator/clock`, token)).status).toBe(200)
   },
 )
 
-test.for<[what: string, headers: Record<string, string>]>([
-  ['a foreign Host', { host: 'evil.example' }],
-  ['a page of another site', { origin: 'http://evil.example' }],
-])('a mounted router refuses %s', async ([, headers]) => {
-  const origin = await mounted(await testEmulator())
-  for (const path of ['/__emulator/clock', '/__emulator/ui/'])
-    expect((await get(`${origin}${AT}${path}`, headers)).status).toBe(403)
+test('a mounted router refuses a foreign Host and a page of another site', async () => {
+  const { root } = await mounted(await testEmulator())
+  for (const headers of [{ host: 'evil.example' }, { origin: 'http://evil.example' }])
+    for (const path of ['/__emulator/clock', '/__emulator/ui/'])
+      expect((await get(root + path, headers)).status).toBe(403)
 })
 
 test('a page of the same server may use the control interface, over TLS only one with https', async () => {
@@ -246,19 +204,19 @@ test('a page of the same server may use the control interface, over TLS only one
     Object.assign(req.socket, { encrypted: true })
     next()
   }
-  const origin = await mounted(await testEmulator(), [encrypted])
+  const { origin, root } = await mounted(await testEmulator(), [encrypted])
   const secure = origin.replace('http:', 'https:')
-  expect((await get(`${origin}${AT}/__emulator/clock`, { origin: secure })).status).toBe(200)
-  expect((await get(`${origin}${AT}/__emulator/clock`, { origin })).status).toBe(403)
+  expect((await get(`${root}/__emulator/clock`, { origin: secure })).status).toBe(200)
+  expect((await get(`${root}/__emulator/clock`, { origin })).status).toBe(403)
 })
 
 test('a mounted router says that its emulator has been closed', async () => {
-  const { emulator } = await testEmulator()
-  const origin = await serving(express().use(AT, emulator.router()))
-  await emulator.close()
+  const emulator = await testEmulator()
+  const { root } = await mounted(emulator)
+  await emulator.emulator.close()
   for (const path of ['/v1/data-views', '/__emulator/clock']) {
-    const { status, text } = await get(`${origin}${AT}${path}`, AUTH)
-    expect([status, JSON.parse(text).message]).toEqual([503, 'This emulator has been closed.'])
+    const { status, body } = await get(root + path, AUTH)
+    expect([status, body.message]).toEqual([503, 'This emulator has been closed.'])
   }
 })
 

@@ -1,24 +1,21 @@
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
 import { testEmulator } from '../support/emulator.ts'
-import { overSocket } from '../support/wire-client.ts'
+import { bearer, overSocket, requestBytes } from '../support/wire-client.ts'
 
 test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'ftp://127.0.0.1/', '*'])(
   'a request target that is not a path is refused in the error format of the API: %s',
   { tags: ['R253'] },
   async (target) => {
     const { emulator } = await testEmulator()
-    const lines = [
-      `GET ${target} HTTP/1.1`,
-      `Host: 127.0.0.1:${emulator.port}`,
-      `Authorization: Bearer ${KEYS.KU}`,
-      'Connection: close',
-    ]
-    const { text } = await overSocket(emulator.port, `${lines.join('\r\n')}\r\n\r\n`)
+    const headers = { Host: `127.0.0.1:${emulator.port}`, ...bearer(KEYS.KU) }
+    const { text } = await overSocket(emulator.port, requestBytes({ path: target, headers }))
     expect(text).toMatch(/^HTTP\/1\.1 40[04] /)
     expect(text).toMatch(/X-RateLimit-Limit: 200\r\n/)
-    const body: unknown = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))
-    expect(body).toMatchObject({ status_code: expect.any(Number), error: expect.any(String) })
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
+      status_code: expect.any(Number),
+      error: expect.any(String),
+    })
   },
 )
 
@@ -31,4 +28,18 @@ test.for([
   const response = await fetch(`${emulator.url}${path}`)
   expect(response.status).toBe(404)
   expect(JSON.stringify(await response.json())).toContain(nearest)
+})
+
+test('GET / has the addresses for clients that want no HTML, as tools that wait for a server expect', async () => {
+  const { emulator } = await testEmulator()
+  const { url } = emulator
+  const addresses = { api: '/v1', control: '/__emulator', dashboard: '/__emulator/ui/' }
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
+    const response = await fetch(url, { headers })
+    expect([response.status, await response.json()]).toEqual([200, addresses])
+  }
+  expect((await fetch(url, { method: 'HEAD' })).status).toBe(200)
+  const page = await fetch(url, { headers: { accept: 'text/html' }, redirect: 'manual' })
+  expect([page.status, page.headers.get('location')]).toEqual([302, '/__emulator/ui/'])
+  expect((await fetch(url, { method: 'POST' })).status).toBe(404)
 })

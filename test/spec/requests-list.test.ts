@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { controlEmulator } from '../support/control-emulator.ts'
-import { testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 import { arm } from '../support/state-faults.ts'
 
@@ -12,7 +11,7 @@ async function someRequests() {
   await emulator.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-1' } })
   await emulator.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-2' } })
   await emulator.delete('/conversations/conversation-2')
-  await fetch(`http://127.0.0.1:${emulator.emulator.port}/v1/conversations/conversation-1`, { method: 'PUT' })
+  await emulator.request('PUT', '/conversations/conversation-1')
   const list = (query: string) => emulator.control('GET', `/requests?${query}`)
   return { emulator, list }
 }
@@ -20,14 +19,9 @@ async function someRequests() {
 test('an entry has its sandbox, how that was chosen, its idempotency key, and its explain path', async () => {
   const { list } = await someRequests()
   const { body } = await list('limit=4')
-  expect(body.data[0]).toMatchObject({
-    id: 'default-000002',
-    sandbox: 'default',
-    chosen_by: 'default',
-    idempotency: 'fresh',
-    idempotency_key: 'try-1',
-    explain: '/__emulator/explain/default-000002',
-  })
+  const key = { idempotency: 'fresh', idempotency_key: 'try-1' }
+  const explain = '/__emulator/explain/default-000002'
+  expect(body.data[0]).toMatchObject({ sandbox: 'default', chosen_by: 'default', ...key, explain })
   expect(body.data[3]).toMatchObject({ operation: null, decided: 'route', idempotency_key: null })
 })
 
@@ -46,37 +40,20 @@ test.for<[query: string, expected: number[]]>([
   expect(ids((await list(query)).body)).toEqual(expected)
 })
 
-test('the log of another sandbox is listed by its name, and the explain path leads there', async () => {
+test('the log of another sandbox is listed by its name; an unknown one is a 404, and is not created', async () => {
   const { emulator, list } = await someRequests()
-  const authorization = 'Bearer live_owner@w3'
-  await fetch(`${emulator.baseUrl}/data-views`, { headers: { authorization } })
-  const { body } = await list('sandbox=w3')
-  expect(body.data).toMatchObject([
-    { id: 'w3-000001', sandbox: 'w3', chosen_by: 'token', explain: '/__emulator/explain/w3-000001' },
-  ])
-})
-
-test('an unknown sandbox is a 404 with the nearest name, and is not created', async () => {
-  const { emulator, list } = await someRequests()
+  await emulator.get('/data-views', { token: 'live_owner@w3' })
+  const explain = '/__emulator/explain/w3-000001'
+  expect((await list('sandbox=w3')).body.data).toMatchObject([{ sandbox: 'w3', chosen_by: 'token', explain }])
   const { status, body } = await list('sandbox=defualt')
   expect([status, body.error]).toEqual([404, 'not_found'])
   expect(body.message).toContain('Did you mean "default"?')
-  expect(emulator.emulator.sandboxes.list()).toHaveLength(1)
-})
-
-test('an unknown filter is refused with the nearest name', async () => {
-  const emulator = await controlEmulator()
-  const { status, text } = await emulator.call('GET', '/requests?idempotencykey=x')
-  expect(status).toBe(400)
-  expect(text).toContain('Did you mean \\"idempotency_key\\"?')
+  expect(emulator.emulator.sandboxes.has('defualt')).toBe(false)
 })
 
 test('an entry has the real duration of its request, delays by faults included', async () => {
   const { emulator, list } = await someRequests()
-  await emulator.control('POST', '/faults', {
-    match: { method: 'GET' },
-    do: [{ pace: { before_head_ms: 40 } }],
-  })
+  await arm(emulator, { match: { method: 'GET' }, do: [{ pace: { before_head_ms: 40 } }] })
   await emulator.get('/data-views')
   const { body } = await list('limit=1')
   // Timers of the host can be early by a millisecond.
@@ -105,4 +82,39 @@ test('the log can be read backwards with the id of an entry', async () => {
   expect(older.matched).toBe(3)
   const unknown = await list('before=none')
   expect([unknown.status, unknown.body.message]).toEqual([400, expect.stringContaining('before: "none"')])
+})
+
+/** An emulator with one logged request, and a way to send it again. */
+async function logged(send: (emulator: TestEmulator) => Promise<unknown>) {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await send(emulator)
+  const [first] = (await emulator.control('GET', '/requests')).body.data
+  return { emulator, first, resend: () => emulator.control('POST', `/requests/${first.id}/resend`) }
+}
+
+test('a logged request can be sent again as its caller, and has its effect again', async () => {
+  const { first, resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody()))
+  const { status, body } = await resend()
+  const { operation, caller } = first
+  expect([status, body]).toMatchObject([200, { operation, status: first.status, caller }])
+  expect(body.changed).not.toEqual(first.changed)
+})
+
+test('a request that is sent again with its idempotency key is replayed', async () => {
+  const headers = { 'idempotency-key': 'try-1' }
+  const { resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody(), { headers }))
+  expect((await resend()).body).toMatchObject({ idempotency: 'replay', changed: [] })
+})
+
+test('a request whose API key was deleted is refused when sent again', async () => {
+  const { emulator, first, resend } = await logged((emulator) => emulator.get('/data-views'))
+  await emulator.control('DELETE', `/state/api_keys/${first.caller.key_id}`)
+  expect((await resend()).body).toMatchObject({ status: 401, error: { code: 'unauthorized' } })
+})
+
+test('a request without a route or without a log entry is refused with the reason', async () => {
+  const { emulator, resend } = await logged((emulator) => emulator.get('/nothing-here'))
+  const message = expect.stringContaining('it matches no route')
+  expect(await resend()).toMatchObject({ status: 409, body: { message } })
+  expect((await emulator.control('POST', '/requests/default-000999/resend')).status).toBe(404)
 })

@@ -16,8 +16,8 @@ async function someRequests() {
 test('a verification passes with the ids of the matching requests', async () => {
   const { verify } = await someRequests()
   const { status, body } = await verify({ operation: 'books.create', status: '2xx' })
-  expect(status).toBe(200)
-  expect(body).toEqual({ passed: true, actual: 1, expected: { at_least: 1 }, matched: ['default-000002'] })
+  const passed = { passed: true, actual: 1, expected: { at_least: 1 }, matched: ['default-000002'] }
+  expect([status, body]).toEqual([200, passed])
 })
 
 test.for<[match: object, count: object | undefined, status: number]>([
@@ -45,7 +45,6 @@ test('a failed verification has the nearest requests, those with the fewest diff
   const { status, body } = await verify(match, { exactly: 1 })
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, actual: 0, expected: { exactly: 1 }, matched: [] })
-  expect(body.nearest).toHaveLength(3)
   expect(body.nearest[0]).toEqual({
     id: 'default-000002',
     method: 'POST',
@@ -54,41 +53,30 @@ test('a failed verification has the nearest requests, those with the fewest diff
     missed: [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }],
     explain: '/__emulator/explain/default-000002',
   })
-  const missed = body.nearest.map((each: { missed: { what: string }[] }) =>
-    each.missed.map(({ what }) => what),
-  )
-  expect(missed).toEqual([['body /title'], ['operation', 'body /title'], ['status', 'body /title']])
+  expect(body.nearest.slice(1)).toMatchObject([
+    { missed: [{ what: 'operation' }, { what: 'body /title' }] },
+    { missed: [{ what: 'status' }, { what: 'body /title' }] },
+  ])
 })
 
 test('the newest of equally near requests is listed first', async () => {
   const { verify } = await someRequests()
-  const { body } = await verify({ path: '/v1/nothing' })
-  expect(body.nearest.map(({ id }: { id: string }) => id)).toEqual([
-    'default-000004',
-    'default-000003',
-    'default-000002',
-  ])
+  const { nearest } = (await verify({ path: '/v1/nothing' })).body
+  const ids = nearest.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual(['default-000004', 'default-000003', 'default-000002'])
 })
 
 test('a verification with too many matches has their ids, and no nearest requests', async () => {
   const { verify } = await someRequests()
   const { body } = await verify({ operation: 'books.list' }, { at_most: 1 })
-  expect(body).toMatchObject({
-    passed: false,
-    actual: 2,
-    matched: ['default-000001', 'default-000004'],
-    nearest: [],
-  })
+  const matched = ['default-000001', 'default-000004']
+  expect(body).toMatchObject({ passed: false, actual: 2, matched, nearest: [] })
 })
 
 test.for<[body: object, pointer: string, detail: RegExp]>([
   [{}, '/match', /required/],
-  [{ match: {} }, '/match', /at least one of operation/],
-  [{ match: { oparation: 'x' } }, '/match/oparation', /Did you mean "operation"\?/],
   [{ match: { operation: 'books.lst' } }, '/match/operation', /Did you mean "books.list"\?/],
-  [{ match: { status: 'ok' } }, '/match/status', /"4xx"/],
   [{ match: { headers: { authorization: '*' } } }, '/match/headers/authorization', /never kept/],
-  [{ match: { body: { title: { equals: 1 } } } }, '/match/body/title', /JSON Pointer/],
   [{ match: { since: 'yesterday' } }, '/match/since', /^"yesterday" is neither an ISO 8601 instant/],
   [{ match: { method: 'GET' }, count: {} }, '/count', /exactly/],
   [{ match: { method: 'GET' }, count: { exactly: 1, at_least: 1 } }, '/count', /exactly/],

@@ -11,12 +11,8 @@ async function observedEmulator() {
   vi.spyOn(sandbox.log, 'onEntry').mockImplementation((hear) => counted(listening, listen(hear)))
   const watch = sandbox.listeners.onReplaced.bind(sandbox.listeners)
   vi.spyOn(sandbox.listeners, 'onReplaced').mockImplementation((hear) => counted(watching, watch(hear)))
-  return {
-    emulator,
-    listening,
-    watching,
-    isHeard: () => vi.waitUntil(() => listening.size > 0, { timeout: 120_000 }),
-  }
+  const isHeard = () => vi.waitUntil(() => listening.size > 0, { timeout: 120_000 })
+  return { emulator, listening, watching, isHeard }
 }
 
 function counted(open: Set<() => void>, stop: () => void): () => void {
@@ -28,6 +24,7 @@ function counted(open: Set<() => void>, stop: () => void): () => void {
   return stopCounted
 }
 
+const LIST = { operation: 'books.list' }
 const wait = (emulator: ControlEmulator, match: object, more: object = {}) =>
   emulator.call('POST', '/requests/wait', { match, ...more })
 
@@ -35,44 +32,30 @@ test('a wait responds at once if the log already has the requests', async () => 
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
   emulator.perform('books.list')
-  const { status, body } = await wait(emulator, { operation: 'books.list' }, { count: 2 })
-  expect(status).toBe(200)
-  expect(body).toEqual({
-    passed: true,
-    actual: 2,
-    expected: { at_least: 2 },
-    matched: ['default-000001', 'default-000002'],
-  })
+  const { status, body } = await wait(emulator, LIST, { count: 2 })
+  const matched = ['default-000001', 'default-000002']
+  expect([status, body]).toEqual([200, { passed: true, actual: 2, expected: { at_least: 2 }, matched }])
   expect(listening.size).toBe(0)
 })
 
-test('a wait responds when the last request arrives', async () => {
+test('a wait responds when the last request arrives, and with since counts only later ones', async () => {
   const { emulator, listening, watching, isHeard } = await observedEmulator()
   emulator.perform('books.list')
-  const response = wait(emulator, { operation: 'books.list' }, { count: { at_least: 3 } })
-  await isHeard()
   emulator.perform('books.list')
+  const response = wait(emulator, { ...LIST, since: 'default-000001' }, { count: { at_least: 2 } })
+  await isHeard()
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
   expect(listening.size).toBe(1)
   emulator.perform('books.list')
   const { status, body } = await response
-  expect([status, body.matched]).toEqual([200, ['default-000001', 'default-000002', 'default-000004']])
+  expect([status, body.matched]).toEqual([200, ['default-000002', 'default-000004']])
   expect([listening.size, watching.size]).toEqual([0, 0])
-})
-
-test('a wait with since counts only later requests', async () => {
-  const { emulator, isHeard } = await observedEmulator()
-  emulator.perform('books.list')
-  const response = wait(emulator, { operation: 'books.list', since: 'default-000001' })
-  await isHeard()
-  emulator.perform('books.list')
-  expect((await response).body.matched).toEqual(['default-000002'])
 })
 
 test('a wait that times out fails with timed_out and the nearest requests', async () => {
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
-  const { status, body } = await wait(emulator, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
+  const { status, body } = await wait(emulator, { ...LIST, status: 429 }, { timeout_ms: 20 })
   expect(status).toBe(409)
   expect(body).toMatchObject({
     passed: false,
@@ -87,32 +70,22 @@ test('a wait that times out fails with timed_out and the nearest requests', asyn
 
 test('a wait keeps as many requests for its nearest as the log has capacity', async () => {
   const { emulator, isHeard } = await observedEmulator()
-  const match = { operation: 'books.list', method: 'GET', status: 418 }
-  const response = wait(emulator, match, { timeout_ms: 500 })
+  const response = wait(emulator, { ...LIST, method: 'GET', status: 418 }, { timeout_ms: 500 })
   await isHeard()
   emulator.perform('books.list')
   for (let n = 0; n < emulator.sandbox.log.capacity; n++)
     emulator.perform('books.create', { shelf_id: 's1' }, {})
   const { nearest } = (await response).body
-  expect(nearest.map(({ id }: { id: string }) => id)).toEqual([
-    'default-001001',
-    'default-001000',
-    'default-000999',
-  ])
+  const ids = nearest.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual(['default-001001', 'default-001000', 'default-000999'])
 })
 
 test('a client that disconnects leaves no listener', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
-  const body = JSON.stringify({ match: { operation: 'books.list' }, timeout_ms: 600_000 })
+  const body = JSON.stringify({ match: LIST, timeout_ms: 600_000 })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
-  const target = {
-    host: '127.0.0.1',
-    port: emulator.port,
-    method: 'POST',
-    path: '/__emulator/requests/wait',
-    headers,
-  }
-  const req = httpRequest(target)
+  const url = `http://127.0.0.1:${emulator.port}/__emulator/requests/wait`
+  const req = httpRequest(url, { method: 'POST', headers })
   req.on('error', () => {})
   req.end(body)
   await isHeard()
@@ -124,19 +97,18 @@ test('a client that disconnects leaves no listener', async () => {
 
 test('a reset ends the wait with that reason', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
-  const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  const response = wait(emulator, LIST, { timeout_ms: 600_000 })
   await isHeard()
   expect((await emulator.call('POST', '/reset')).status).toBe(200)
-  const { status, body } = await response
-  expect(status).toBe(409)
-  expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
-  expect(body.description).toContain('The state of the sandbox was replaced')
+  const description = expect.stringContaining('The state of the sandbox was replaced')
+  const ended = { passed: false, timed_out: false, actual: 0, description }
+  expect(await response).toMatchObject({ status: 409, body: ended })
   expect(listening.size).toBe(0)
 })
 
 test('emptying the log does not remove requests that the wait has counted', async () => {
   const { emulator, isHeard } = await observedEmulator()
-  const response = wait(emulator, { operation: 'books.list' }, { count: 2 })
+  const response = wait(emulator, LIST, { count: 2 })
   await isHeard()
   emulator.perform('books.list')
   await emulator.call('DELETE', '/requests')
@@ -146,10 +118,8 @@ test('emptying the log does not remove requests that the wait has counted', asyn
 
 test('several clients can wait at once for different requests', async () => {
   const { emulator, listening } = await observedEmulator()
-  const [lists, creations] = [
-    wait(emulator, { operation: 'books.list' }),
-    wait(emulator, { operation: 'books.create' }),
-  ]
+  const lists = wait(emulator, LIST)
+  const creations = wait(emulator, { operation: 'books.create' })
   await vi.waitUntil(() => listening.size === 2, { timeout: 120_000 })
   emulator.perform('books.list')
   expect((await lists).status).toBe(200)

@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
-import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { made, type Said, send } from '../support/send.ts'
 
 const KEYLESS: Said = { authorization: undefined }
-const HEADER: Said = { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w1' } }
+const inHeader = (name: string): Said => ({ ...KEYLESS, headers: { 'X-Emulator-Sandbox': name } })
 
 test.for<[way: string, prefix: string, said: Said]>([
   ['path', '/@w1', KEYLESS],
-  ['header', '', HEADER],
-  ['path before the header', '/@w1', { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w2' } }],
+  ['header', '', inHeader('w1')],
+  ['path before the header', '/@w1', inHeader('w2')],
 ])(
   'the %s selects the sandbox of the control interface, which the first write creates',
   async ([, prefix, said]) => {
@@ -21,8 +20,6 @@ test.for<[way: string, prefix: string, said: Said]>([
     await send(emulator, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
     const response = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
     expect([response.status, response.body.sandbox]).toEqual([200, 'w1'])
-    const log = await send(emulator, 'GET', `${prefix}/__emulator/requests`, said)
-    expect([log.body.data, log.headers.date]).toEqual([[], 'Sun, 01 Mar 2026 13:00:00 GMT'])
     expect([emulator.digest(), made(emulator)]).toEqual([before, ['w1']])
   },
 )
@@ -30,24 +27,10 @@ test.for<[way: string, prefix: string, said: Said]>([
 test('the Date of a response is from the clock of the selected sandbox, also for a refusal', async () => {
   const emulator = await testEmulator()
   await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { ...KEYLESS, json: { by: '24h' } })
-  const dates = []
-  for (const path of ['/@w1/__emulator/clock', '/@w1/__emulator/nowhere', '/@w1/__emulator/health']) {
-    dates.push((await send(emulator, 'GET', path, KEYLESS)).headers.date)
-  }
-  expect(dates).toEqual(dates.map(() => 'Mon, 02 Mar 2026 12:00:00 GMT'))
+  for (const path of ['/@w1/__emulator/clock', '/@w1/__emulator/nowhere', '/@w1/__emulator/health'])
+    expect((await send(emulator, 'GET', path)).headers.date).toBe('Mon, 02 Mar 2026 12:00:00 GMT')
   const other = await send(emulator, 'GET', '/__emulator/clock', KEYLESS)
   expect(other.headers.date).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
-})
-
-test('each sandbox shows its own log, and a reset affects only that sandbox', async () => {
-  const emulator = await testEmulator()
-  await emulator.post('/pages', { name: 'kept' })
-  await send(emulator, 'POST', '/@w1/v1/pages', { json: { name: 'lost' } })
-  const log = await send(emulator, 'GET', '/@w1/__emulator/requests', KEYLESS)
-  expect(log.body.data.map(({ id }: { id: string }) => id)).toEqual(['w1-000001'])
-  const reset = await send(emulator, 'POST', '/@w1/__emulator/reset', KEYLESS)
-  expect(reset.body).toMatchObject({ sandbox: 'w1', records: { pages: 0 } })
-  expect(emulator.state('pages').length).toBe(1)
 })
 
 test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
@@ -55,25 +38,48 @@ test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
   async (name) => {
     const emulator = await testEmulator()
     const before = emulator.digest()
-    const header = { ...KEYLESS, headers: { 'X-Emulator-Sandbox': name } }
-    const responses = [
-      await send(emulator, 'POST', '/__emulator/clock/advance', { ...header, json: { by: '1h' } }),
-      await send(emulator, 'GET', '/__emulator/health', header),
+    const writing = { ...inHeader(name), json: { by: '1h' } }
+    for (const { status, body } of [
+      await send(emulator, 'POST', '/__emulator/clock/advance', writing),
+      await send(emulator, 'GET', '/__emulator/health', inHeader(name)),
       await send(emulator, 'GET', `/@${name.replaceAll(' ', '+')}/__emulator/clock`, KEYLESS),
-    ]
-    for (const response of responses) {
-      expect([response.status, response.body.error]).toEqual([400, 'bad_request'])
-      expect(response.body.mitigation).toContain('lower-case letters')
+    ]) {
+      expect([status, body.error]).toEqual([400, 'bad_request'])
+      expect(body.mitigation).toContain('lower-case letters')
     }
     expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
 )
 
+test('a read with a mistyped name creates no sandbox, and names the nearest', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/sandboxes', { name: 'typo' })
+  const message = 'There is no sandbox "tpyo". Did you mean "typo"?'
+  const mitigation = '"workspace-emulator sandbox list" lists them.'
+  for (const path of ['/clock', '/requests', '/faults', '/state', '/limits', '/clock/horizon']) {
+    const { status, body } = await emulator.in('tpyo')('GET', path)
+    expect([path, status, body.message, body.mitigation]).toEqual([path, 404, message, mitigation])
+  }
+  expect(made(emulator)).toEqual(['typo'])
+})
+
+test('with sandboxes: strict unknown names are refused on the API too, until one is created', async () => {
+  const emulator = await testEmulator({ sandboxes: 'strict' })
+  await emulator.control('POST', '/sandboxes', { name: 'typo' })
+  const { status, body } = await send(emulator, 'GET', '/@tpyo/v1/data-views')
+  expect([status, body.error]).toEqual([404, 'not_found'])
+  expect(body.message).toBe('There is no sandbox "tpyo". Did you mean "typo"?')
+  expect(body.mitigation).toContain('"workspace-emulator sandbox create NAME" creates one.')
+  expect((await emulator.in('tpyo')('POST', '/faults', { preset: 'slow' })).status).toBe(404)
+  for (const prefix of ['/@typo', ''])
+    expect((await send(emulator, 'GET', `${prefix}/v1/data-views`)).status).toBe(200)
+  expect(made(emulator)).toEqual(['typo'])
+})
+
 test('a client without the control token creates no sandbox', async () => {
   const emulator = await testEmulator({ controlToken: 'secret' })
-  for (const said of [KEYLESS, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${KEYS.KU}` }]) {
+  for (const said of [KEYLESS, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${KEYS.KU}` }])
     expect((await send(emulator, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
-  }
   expect(made(emulator)).toEqual([])
   const said = { authorization: 'Bearer secret', json: { by: '1h' } }
   expect((await send(emulator, 'POST', '/@w1/__emulator/clock/advance', said)).status).toBe(200)
@@ -82,32 +88,27 @@ test('a client without the control token creates no sandbox', async () => {
 
 test('a control token is not an API key: an "@" suffix in it selects no sandbox', async () => {
   const emulator = await testEmulator({ controlToken: 'open@w1' })
-  const whole = await send(emulator, 'GET', '/__emulator/state', { authorization: 'Bearer open@w1' })
-  expect([whole.status, whole.body.sandbox]).toEqual([200, 'default'])
-  expect((await send(emulator, 'GET', '/__emulator/state', { authorization: 'Bearer open' })).status).toBe(
-    401,
-  )
+  const state = (token: string) =>
+    send(emulator, 'GET', '/__emulator/state', { authorization: `Bearer ${token}` })
+  expect(await state('open@w1')).toMatchObject({ status: 200, body: { sandbox: 'default' } })
+  expect((await state('open')).status).toBe(401)
   expect(made(emulator)).toEqual([])
 })
 
 test('routes without a sandbox, unknown routes and invalid bodies create no sandbox', async () => {
   const emulator = await testEmulator()
-  const statuses = []
-  for (const path of ['', '/', '/health', '/ready', '/nowhere', '/clock/']) {
-    statuses.push((await send(emulator, 'GET', `/@w1/__emulator${path}`, KEYLESS)).status)
-  }
-  statuses.push((await send(emulator, 'GET', '/_x-steady/health', HEADER)).status)
-  statuses.push((await send(emulator, 'PUT', '/@w1/__emulator/clock', KEYLESS)).status)
-  const form = { ...HEADER, headers: { ...HEADER.headers, 'content-type': 'text/plain' }, json: {} }
-  statuses.push((await send(emulator, 'POST', '/@w1/__emulator/reset', form)).status)
-  expect(statuses).toEqual([200, 200, 200, 200, 404, 404, 200, 405, 415])
+  const inW1 = inHeader('w1')
+  const text = { headers: { ...inW1.headers, 'content-type': 'text/plain' }, json: {} }
+  for (const [status, method, path, said] of [
+    ...['', '/', '/health', '/ready', '/sandboxes'].map(
+      (path) => [200, 'GET', `/@w1/__emulator${path}`, KEYLESS] as const,
+    ),
+    [404, 'GET', '/@w1/__emulator/nowhere', KEYLESS],
+    [404, 'GET', '/@w1/__emulator/clock/', KEYLESS],
+    [200, 'GET', '/_x-steady/health', inW1],
+    [405, 'PUT', '/@w1/__emulator/clock', KEYLESS],
+    [415, 'POST', '/@w1/__emulator/reset', { ...KEYLESS, ...text }],
+  ] as const)
+    expect([path, (await send(emulator, method, path, said)).status]).toEqual([path, status])
   expect(made(emulator)).toEqual([])
-})
-
-test('the header selects the sandbox for every service', async () => {
-  const emulator = await controlEmulator()
-  const inOther = { headers: { 'x-emulator-sandbox': 'other' } }
-  expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Changed' }, inOther)).status).toBe(200)
-  expect((await emulator.call('GET', '/state/shelves/s1', undefined, inOther)).body.name).toBe('Changed')
-  expect((await emulator.call('GET', '/state/shelves/s1')).body.name).not.toBe('Changed')
 })

@@ -1,21 +1,11 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { type CallControl, controlOf } from '../support/control.ts'
-import { alive, contentOf, dataFolder, organizations } from '../support/data-folder.ts'
-import { folder } from '../support/disk-emulator.ts'
+import { expect, test } from 'vitest'
+import { contentOf } from '../support/data-folder.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 /** Routes of the control interface that show a sandbox, in addition to its state. */
 const VIEWS = [
-  '/requests',
-  '/limits',
-  '/clock',
-  '/clock/horizon',
-  '/settings',
-  '/assumptions',
-  '/operations',
+  ...['/requests', '/limits', '/clock', '/clock/horizon', '/settings', '/assumptions', '/operations'],
   '/openapi.json?api=workspace',
 ]
 
@@ -39,9 +29,9 @@ async function useEveryOperation(emulator: TestEmulator): Promise<void> {
 }
 
 /** Makes a change by every kind of control route. */
-async function intervene(emulator: TestEmulator, control: CallControl): Promise<void> {
-  const batches = (await control('GET', '/state/batch_predictions')).body.data as { id: string }[]
-  const last = batches.at(-1)?.id
+async function intervene(emulator: TestEmulator): Promise<void> {
+  const { control, post } = emulator
+  const last = emulator.state('batch_predictions').at(-1).id
   const changes: readonly (readonly [method: string, path: string, json?: object])[] = [
     ['POST', '/webhooks', { url: 'http://127.0.0.1:9/hook' }],
     ['PATCH', `/batches/${last}`, { hold: true }],
@@ -63,7 +53,7 @@ async function intervene(emulator: TestEmulator, control: CallControl): Promise<
     const { status } = await control(method, path, json)
     expect([method, path, status < 400]).toEqual([method, path, true])
   }
-  await emulator.post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
+  await post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
 }
 
 function told({ status, headers, text }: TestResponse): string {
@@ -72,12 +62,12 @@ function told({ status, headers, text }: TestResponse): string {
 }
 
 /** The responses to a fixed sequence of requests, with headers, and the state after it. */
-async function session(emulator: TestEmulator, control: CallControl): Promise<string[]> {
+async function session(emulator: TestEmulator): Promise<string[]> {
   const calls = await sampleCalls(emulator)
   const responses: string[] = []
   for (const { method, path, options } of calls)
     responses.push(told(await emulator.request(method, path, options)))
-  responses.push(JSON.stringify((await control('POST', '/clock/advance', { by: '30d' })).body))
+  responses.push(JSON.stringify((await emulator.control('POST', '/clock/advance', { by: '30d' })).body))
   responses.push(contentOf(emulator.sandbox.document()))
   return responses
 }
@@ -87,35 +77,37 @@ function withoutPorts(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port')
 }
 
-async function views(control: CallControl): Promise<unknown[]> {
+async function views({ control }: TestEmulator): Promise<unknown[]> {
   return Promise.all(VIEWS.map(async (path) => [path, (await control('GET', path)).body]))
 }
 
 test('after every operation and every kind of intervention a reset sandbox equals a new one, byte for byte', async () => {
-  const [used, fresh] = [
-    await testEmulator({ collections: sampleRecords }),
-    await testEmulator({ collections: sampleRecords }),
-  ]
-  const [control, ofFresh] = [controlOf(used.emulator), controlOf(fresh.emulator)]
+  const used = await testEmulator({ collections: sampleRecords })
+  const fresh = await testEmulator({ collections: sampleRecords })
   await useEveryOperation(used)
-  await intervene(used, control)
+  await intervene(used)
   expect(contentOf(used.sandbox.document())).not.toBe(contentOf(fresh.sandbox.document()))
-  expect((await control('POST', '/reset')).status).toBe(200)
+  expect((await used.control('POST', '/reset')).status).toBe(200)
   // The revision continues, so that the journal on the disk never has two commits with one number.
   expect(used.sandbox.store.revision).toBeGreaterThan(fresh.sandbox.store.revision)
   expect(contentOf(used.sandbox.document())).toBe(contentOf(fresh.sandbox.document()))
   expect(used.sandbox.log.save()).toEqual(fresh.sandbox.log.save())
-  expect(withoutPorts(await views(control))).toBe(withoutPorts(await views(ofFresh)))
+  expect(withoutPorts(await views(used))).toBe(withoutPorts(await views(fresh)))
   // State outside the document would change these later responses.
-  expect(withoutPorts(await session(used, control))).toBe(withoutPorts(await session(fresh, ofFresh)))
+  expect(withoutPorts(await session(used))).toBe(withoutPorts(await session(fresh)))
+  const start = contentOf((await testEmulator({ collections: sampleRecords })).sandbox.document())
+  for (const path of ['/reset', '/reset', '/snapshots/base/restore', '/reset']) {
+    await used.control('POST', path)
+    expect([path, contentOf(used.sandbox.document()) === start]).toEqual([path, path === '/reset'])
+  }
 })
 
 test('after every operation and every kind of intervention a sandbox loaded from its own document is the same, byte for byte', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
-  const control = controlOf(emulator.emulator)
+  const { control } = emulator
   await useEveryOperation(emulator)
   await control('POST', '/provider-events', { source: 'provider_a', event: 'Document:created' })
-  await intervene(emulator, control)
+  await intervene(emulator)
   await control('PATCH', '/clock', { rate: 0 })
   await control('POST', '/clock/advance', { by: '0s' })
   const then = (await control('GET', '/state')).body
@@ -123,54 +115,27 @@ test('after every operation and every kind of intervention a sandbox loaded from
   expect(contentOf((await control('GET', '/state')).body)).toBe(contentOf(then))
 })
 
-test('a second reset and a reset after a restored snapshot give the same sandbox again', async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  const control = controlOf(emulator.emulator)
-  const start = contentOf(emulator.sandbox.document())
-  await useEveryOperation(emulator)
-  await intervene(emulator, control)
-  await control('POST', '/reset')
-  await control('POST', '/reset')
-  expect(contentOf(emulator.sandbox.document())).toBe(start)
-  await control('POST', '/snapshots/base/restore')
-  expect(contentOf(emulator.sandbox.document())).not.toBe(start)
-  await control('POST', '/reset')
-  expect(contentOf(emulator.sandbox.document())).toBe(start)
-})
-
 test('a reset of one sandbox does not change the others', async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  const [one, two] = [controlOf(emulator.emulator, 'one'), controlOf(emulator.emulator, 'two')]
+  const emulator = await testEmulator()
+  const [one, two] = [emulator.in('one'), emulator.in('two')]
   for (const control of [one, two]) await control('PUT', '/state/organizations/own', { name: 'Own' })
   await emulator.post('/pages', { name: 'Plan' })
-  const others = async () =>
-    JSON.stringify([
-      (await two('GET', '/state')).body,
-      (await controlOf(emulator.emulator)('GET', '/state')).body,
-    ])
+  const others = async () => [
+    (await two('GET', '/state')).body,
+    (await emulator.control('GET', '/state')).body,
+  ]
   const before = await others()
   expect((await one('POST', '/reset')).body.records.organizations).toBe(2)
-  expect(await others()).toBe(before)
+  expect(await others()).toEqual(before)
 })
 
 test('a reset with a running clock starts at the start instant of the emulator', async () => {
   let now = Date.parse('2026-05-01T00:00:00.000Z')
   const emulator = await testEmulator({ rate: 2, hostTime: () => now })
-  const control = controlOf(emulator.emulator)
+  const { control } = emulator
   now += 60_000
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:02:00.000Z')
   expect((await control('POST', '/reset')).body.now).toBe('2026-03-01T12:00:00.000Z')
   now += 1000
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:02.000Z')
-})
-
-test('a reset reads the fixtures file again', async () => {
-  const file = join(folder(onTestFinished), 'sandbox.json')
-  const write = (id: string) =>
-    writeFileSync(file, JSON.stringify({ collections: { organizations: [{ id, name: id }] } }))
-  write('org-before')
-  const { control } = await alive(dataFolder(), { fixtures: file, ephemeral: true })
-  write('org-after')
-  await control('POST', '/reset')
-  expect(await organizations(control)).toEqual(['org-after'])
 })

@@ -5,25 +5,20 @@ import { real } from '../../src/core/time/real.ts'
 import { setClock } from '../../src/core/time/run-events.ts'
 import { keepAwake } from '../../src/emulator/keep-awake.ts'
 import { baseCollections } from '../support/base-state.ts'
-import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
+import { alive, dataFolder, filesIn, type Life } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** An automation that fires every minute, and a pending delivery that is sent before its first firing. */
 function busyEmulator(url: string) {
   const at = '2026-01-01T00:00:00.000Z'
-  const delivery = {
-    type: 'batch_prediction.completed',
-    ref: 'batch_predictions/b',
-    body: {},
-    created_at: at,
-  }
+  const sent = { type: 'batch_prediction.completed', ref: 'batch_predictions/b', body: {}, created_at: at }
   return {
     collections: {
       ...baseCollections,
       agents: [{ id: 'agent', name: 'A', created_at: at, _emulator: { teamspace_id: 'ts-a' } }],
       automations: [{ id: 'auto', _emulator: { agent_id: 'agent', schedule: '* * * * *' } }],
       webhooks: [{ id: 'hook', url, created_at: at }],
-      webhook_deliveries: [{ id: 'd1', webhook_id: 'hook', url, status: 'pending', ...delivery }],
+      webhook_deliveries: [{ id: 'd1', webhook_id: 'hook', url, status: 'pending', ...sent }],
     },
   }
 }
@@ -35,12 +30,8 @@ test.for([true, false])(
   async (persist) => {
     const receiver = await webhookReceiver(silent)
     const { control, in: callIn, said, emulator } = await alive(dataFolder())
-    const made = await control('POST', '/sandboxes', {
-      name: 'w',
-      persist,
-      fixtures: busyEmulator(receiver.url),
-    })
-    expect(made.status).toBe(201)
+    const fixtures = busyEmulator(receiver.url)
+    expect((await control('POST', '/sandboxes', { name: 'w', persist, fixtures })).status).toBe(201)
     const sandbox = emulator.sandboxes.get('w')
     await receiver.arrived(1)
     const passing = callIn('w')('POST', '/clock/advance', { by: '24h' })
@@ -63,16 +54,12 @@ test.for([true, false])(
     const { sandboxes } = emulator
     const sandbox = sandboxes.show('w').sandbox
     const snapshots = sandboxes.snapshots(sandbox)
-    const removing = sandboxes.delete('w')
+    const [saving, removing] = [snapshots.save('begun'), sandboxes.delete('w')]
     while (sandboxes.get('w') !== undefined) await Promise.resolve()
-    const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t')]
-    const ended = await Promise.allSettled([...late, removing])
-    expect(ended.map((each) => (each.status === 'rejected' ? each.reason.code : 'done'))).toEqual([
-      'not_found',
-      'not_found',
-      'not_found',
-      'done',
-    ])
+    const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t'), sandboxes.open('w')]
+    const codes = await Promise.all(late.map((each) => each.catch(({ code }) => code)))
+    expect(codes).toEqual(late.map(() => 'not_found'))
+    await Promise.all([saving, removing])
     expect(() => setClock(sandbox, { rate: 5 })).toThrow('has been removed')
     expect(filesIn(data)).toEqual(['default.json'])
     expect(said).toEqual([])
@@ -85,11 +72,7 @@ test('closing the emulator stops an advance in progress before events after a pe
   const { sandbox } = emulator
   await receiver.arrived(1)
   const from = sandbox.clock.now
-  const passing = advance(sandbox, { to: (now) => now + DAY })
-  const ended = passing.then(
-    () => 'arrived',
-    (error) => error.code,
-  )
+  const ended = advance(sandbox, { to: (now) => now + DAY }).catch(({ code }) => code)
   await new Promise(setImmediate)
   await emulator.close()
   expect(await ended).toBe('conflict')
@@ -108,10 +91,8 @@ test('no sandbox is created once the emulator closes, so that no file stays lock
 })
 
 test('a write to a sandbox that is no longer kept awake sets no timer', async () => {
-  const { emulator } = await alive(dataFolder(), {
-    fixtures: busyEmulator('http://127.0.0.1:9/'),
-    ephemeral: true,
-  })
+  const fixtures = busyEmulator('http://127.0.0.1:9/')
+  const { emulator } = await alive(dataFolder(), { fixtures, ephemeral: true })
   const { sandbox } = emulator
   await emulator.close()
   const started = vi.spyOn(real, 'setTimeout')
@@ -124,27 +105,28 @@ test('a write to a sandbox that is no longer kept awake sets no timer', async ()
   expect(started).toHaveBeenCalledTimes(1)
 })
 
-test('deleting a sandbox ends waits for its requests at once, with the reason', async () => {
-  const { control, in: callIn, emulator } = await alive(dataFolder())
-  await control('POST', '/sandboxes', { name: 'w' })
-  const waiting = callIn('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 })
-  const { log } = emulator.sandboxes.show('w').sandbox
-  const listened = vi.spyOn(log, 'onEntry')
-  await vi.waitUntil(() => listened.mock.calls.length > 0, { timeout: 120_000 })
-  await control('DELETE', '/sandboxes/w')
-  const description = 'The sandbox was removed during the wait.'
-  expect(await waiting).toMatchObject({ status: 409, body: { passed: false, timed_out: false, description } })
-})
-
-test('closing the emulator ends waits for requests at once with the reason, and cuts no connection', async () => {
-  const { control, emulator, said } = await alive(dataFolder())
-  const listened = vi.spyOn(emulator.sandbox.log, 'onEntry')
-  const waiting = Array.from({ length: 12 }, () =>
-    control('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 }),
-  )
-  await vi.waitUntil(() => listened.mock.calls.length === waiting.length, { timeout: 120_000 })
-  await emulator.close()
-  for (const { status, body } of await Promise.all(waiting))
-    expect([status, body.description]).toEqual([409, 'The emulator is closing.'])
-  expect(said).toEqual([])
-})
+test.for<[how: string, end: (life: Life) => Promise<unknown>, description: string]>([
+  [
+    'deleting a sandbox',
+    ({ control }) => control('DELETE', '/sandboxes/w'),
+    'The sandbox was removed during the wait.',
+  ],
+  ['closing the emulator', ({ emulator }) => emulator.close(), 'The emulator is closing.'],
+])(
+  '%s ends waits for requests at once with the reason, and cuts no connection',
+  async ([, end, description]) => {
+    const life = await alive(dataFolder())
+    const { sandboxes } = life.emulator
+    const listened = vi.spyOn((await sandboxes.open('w')).log, 'onEntry')
+    const waiting = Array.from({ length: 12 }, () =>
+      life.in('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 }),
+    )
+    await vi.waitUntil(() => listened.mock.calls.length === waiting.length, { timeout: 120_000 })
+    await end(life)
+    for (const { status, body } of await Promise.all(waiting)) {
+      expect(status).toBe(409)
+      expect(body).toMatchObject({ passed: false, timed_out: false, description })
+    }
+    expect(life.said).toEqual([])
+  },
+)

@@ -3,8 +3,24 @@ import { MAX_HOPS } from '../../src/core/scenarios/hooks.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { cancel, createBatch, retrieve } from '../support/batches.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { started } from '../support/started-scenario.ts'
+
+/** A hook that only keeps what it was given. */
+function observer() {
+  const seen: ScenarioSnapshot[] = []
+  const see = (snapshot: ScenarioSnapshot) => {
+    seen.push(snapshot)
+    return []
+  }
+  return { seen, see }
+}
+
+const moving =
+  (move: 'complete' | 'cleanup') =>
+  ({ record = '' }: ScenarioSnapshot): ScenarioCommand[] => [{ kind: 'move', id: record, move, body: {} }]
 
 test('hooks can listen to every status of a batch and every type of webhook', () => {
   const names = [...workspaceService.recordEvents.keys()]
@@ -14,60 +30,34 @@ test('hooks can listen to every status of a batch and every type of webhook', ()
 })
 
 test('a hook is called once for each event, with the event and its batch', async () => {
-  const seen: ScenarioSnapshot[] = []
-  const see = (snapshot: ScenarioSnapshot) => {
-    seen.push(snapshot)
-    return []
-  }
-  const emulator = await scenarioEmulator({
-    s: {
-      on: {
-        'batch.created': see,
-        'batch.finalizing': see,
-        'batch.completed': see,
-        'batch_prediction.completed': see,
-      },
-    },
-  })
+  const { seen, see } = observer()
+  const names = ['batch.created', 'batch.finalizing', 'batch.completed', 'batch_prediction.completed']
+  const s = { on: Object.fromEntries(names.map((name) => [name, see])) }
+  const emulator = await scenarioEmulator({ s })
   const before = await createBatch(emulator)
   await emulator.start('s')
   const { id } = await createBatch(emulator)
   await emulator.pass('1h')
   const about = (batch: string) =>
     seen.filter((each) => each.record === batch).map(({ event }) => event?.name)
-  expect(about(before.id)).toEqual(['batch.finalizing', 'batch.completed', 'batch_prediction.completed'])
-  expect(about(id)).toEqual([
-    'batch.created',
-    'batch.finalizing',
-    'batch.completed',
-    'batch_prediction.completed',
-  ])
+  expect(about(before.id)).toEqual(names.slice(1))
+  expect(about(id)).toEqual(names)
   const completed = seen.find(({ event, record }) => event?.name === 'batch.completed' && record === id)
   const { completed_at } = await retrieve(emulator, id)
-  expect(completed?.event).toEqual({
-    name: 'batch.completed',
-    at: completed_at,
-    ref: `batch_predictions/${id}`,
-    from: 'finalizing',
-    to: 'completed',
-    caused_by: `batch.complete:batch_predictions/${id}`,
-  })
+  const ref = `batch_predictions/${id}`
+  const change = { from: 'finalizing', to: 'completed', caused_by: `batch.complete:${ref}` }
+  expect(completed?.event).toEqual({ name: 'batch.completed', at: completed_at, ref, ...change })
   expect(completed?.now).toBe(completed_at)
 })
 
 test('time waits for a hook: its commands run at the instant of the event', async () => {
-  const cleanup = ({ record = '' }: ScenarioSnapshot): ScenarioCommand[] => [
-    { kind: 'move', id: record, move: 'cleanup', body: {} },
-  ]
-  const emulator = await scenarioEmulator({ s: { on: { 'batch.completed': cleanup } } })
-  await emulator.start('s')
+  const emulator = await started({ on: { 'batch.completed': moving('cleanup') } })
   const { id } = await createBatch(emulator)
   const { events, failed } = await emulator.pass('24h')
   expect(failed).toEqual([])
-  const call = events.find(({ kind }: { kind: string }) => kind === 'scenario.call')
   const batch = await retrieve(emulator, id)
-  expect([batch.status, batch.results_url]).toEqual(['completed', null])
-  expect(call).toMatchObject({
+  expect(batch).toMatchObject({ status: 'completed', results_url: null })
+  expect(events.find(({ kind }: { kind: string }) => kind === 'scenario.call')).toMatchObject({
     at: batch.completed_at,
     ref: 'scenario/s/on/batch.completed',
     caused_by: `batch.complete:batch_predictions/${id}`,
@@ -75,104 +65,53 @@ test('time waits for a hook: its commands run at the instant of the event', asyn
 })
 
 test('a hook is called for events that a request causes, and caused_by is the request', async () => {
-  const seen: unknown[] = []
-  const emulator = await scenarioEmulator({
-    s: {
-      pace: { in_progress: 'hold' },
-      on: {
-        'batch.cancelling': ({ event }) => {
-          seen.push(event?.caused_by)
-          return []
-        },
-      },
-    },
-  })
-  await emulator.start('s')
+  const { seen, see } = observer()
+  const emulator = await started({ on: { 'batch.cancelling': see }, pace: { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   const { headers } = await cancel(emulator, id)
   await emulator.pass('0s')
-  expect(seen).toEqual([headers.get('x-emulator-request-id')])
+  expect(seen.map(({ event }) => event?.caused_by)).toEqual([headers.get('x-emulator-request-id')])
 })
 
-test('a refused request calls no hook', async () => {
-  let calls = 0
-  const count = () => {
-    calls += 1
-    return []
-  }
-  const emulator = await scenarioEmulator({ s: { on: { 'batch.created': count } } })
-  await emulator.start('s')
-  expect((await emulator.post('/batch-predictions', {})).status).toBe(400)
-  await emulator.pass('0s')
-  expect(calls).toBe(0)
-  await createBatch(emulator)
-  await emulator.pass('0s')
-  expect(calls).toBe(1)
-})
-
-test('records from a scenario, a snapshot or a reset call no hook', async () => {
-  let calls = 0
-  const count = () => {
-    calls += 1
-    return []
-  }
-  const emulator = await scenarioEmulator({ s: { on: { 'batch.created': count, 'batch.completed': count } } })
+test('a refused request, and records from a scenario, a snapshot or a reset call no hook', async () => {
+  const { seen, see } = observer()
+  const emulator = await scenarioEmulator({ s: { on: { 'batch.created': see, 'batch.completed': see } } })
   await createBatch(emulator)
   await emulator.pass('1h')
   await emulator.control('POST', '/snapshots', { name: 'done' })
   await emulator.start('s')
+  expect((await emulator.post('/batch-predictions', {})).status).toBe(400)
+  await emulator.pass('0s')
   await emulator.control('POST', '/snapshots/done/restore')
   await emulator.control('POST', '/reset')
   await emulator.pass('0s')
-  expect(calls).toBe(0)
+  expect(seen).toEqual([])
 })
 
 test('a hook that causes another event is followed by the hook of that event', async () => {
-  const order: string[] = []
-  const emulator = await scenarioEmulator({
-    s: {
-      on: {
-        'batch.created': ({ record = '' }) => {
-          order.push('created')
-          return [{ kind: 'move', id: record, move: 'complete', body: {} }]
-        },
-        'batch.completed': ({ record = '' }) => {
-          order.push('completed')
-          return [{ kind: 'move', id: record, move: 'cleanup', body: {} }]
-        },
-      },
-    },
-  })
-  await emulator.start('s')
+  const on = { 'batch.created': moving('complete'), 'batch.completed': moving('cleanup') }
+  const emulator = await started({ on })
   const { id } = await createBatch(emulator)
   await emulator.pass('0s')
-  expect(order).toEqual(['created', 'completed'])
-  expect((await retrieve(emulator, id)).results_url).toBe(null)
+  expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', results_url: null })
+})
+
+const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
+const run = { agent_id: 'a1', queued_at: '2026-03-01T12:01:00.000Z', cause: 'manual' }
+const putRun = (id: string, more: object): ScenarioCommand => ({
+  kind: 'put',
+  collection: 'agent_runs',
+  record: { ...run, id, ...more },
 })
 
 test('hooks that call each other endlessly are stopped and reported', async () => {
-  const flip = (status: string) => (snapshot: ScenarioSnapshot) => {
-    const run = snapshot.state('agent_runs').find(({ id }) => id === 'run-1')
-    return [{ kind: 'put', collection: 'agent_runs', record: { ...run, status } } as ScenarioCommand]
+  const flip = (status: string) => asking(putRun('run-1', { status }))
+  const s = {
+    timeline: [{ at: '1m', do: flip('executed') }],
+    on: { 'agent-run.executed': flip('dropped'), 'agent-run.dropped': flip('executed') },
   }
-  const run = {
-    id: 'run-1',
-    agent_id: 'a1',
-    status: 'dropped',
-    queued_at: '2026-03-01T11:00:00.000Z',
-    cause: 'manual',
-  }
-  const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
-  const emulator = await scenarioEmulator(
-    {
-      s: {
-        timeline: [{ at: '1m', do: flip('executed') }],
-        on: { 'agent-run.executed': flip('dropped'), 'agent-run.dropped': flip('executed') },
-      },
-    },
-    { collections: { agents: [agent], agent_runs: [run] } },
-  )
-  await emulator.start('s')
+  const agent_runs = [{ ...run, id: 'run-1', status: 'dropped' }]
+  const emulator = await started(s, { collections: { agents, agent_runs } })
   const { failed, events } = await emulator.pass('1h')
   expect(failed).toMatchObject([{ ref: 'scenario/s/on/agent-run.dropped' }])
   expect(failed[0].error).toContain(`Hooks have caused a chain of ${MAX_HOPS} calls of hooks`)
@@ -185,35 +124,24 @@ test('hooks that call each other endlessly are stopped and reported', async () =
 function queueing(calls: { count: number }, queueTime: string): TestScenario {
   return {
     settings: { 'agent_runs.queue_time': queueTime },
-    timeline: [{ at: '1m', do: () => [queued('run-0')] }],
+    timeline: [{ at: '1m', do: asking(putRun('run-0', { status: 'queued' })) }],
     on: {
-      'agent-run.executed': ({ now }: ScenarioSnapshot) => {
+      'agent-run.executed': ({ now }) => {
         calls.count += 1
-        return [queued(`run-${calls.count}`, now)]
+        return [putRun(`run-${calls.count}`, { status: 'queued', queued_at: now })]
       },
     },
   }
 }
-
-function queued(id: string, queued_at = '2026-03-01T12:01:00.000Z'): ScenarioCommand {
-  const record = { id, agent_id: 'a1', status: 'queued', queued_at, cause: 'manual' }
-  return { kind: 'put', collection: 'agent_runs', record }
-}
-
-const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
 
 test.for([0, 1])(
   'hooks that call each other through events are also stopped, at rate %d, and the log has the hook and the fix',
   async (rate) => {
     const calls = { count: 0 }
     const host = { now: Date.parse('2026-03-01T12:00:00.000Z') }
-    const warnings: string[] = []
-    const logger = { info: () => {}, warn: (text: string) => void warnings.push(text), error: () => {} }
-    const emulator = await scenarioEmulator(
-      { s: queueing(calls, '0s') },
-      { rate, collections: { agents }, hostTime: () => host.now, logger },
-    )
-    await emulator.start('s')
+    const { said, logger } = keptLogger('warn')
+    const options = { rate, collections: { agents }, hostTime: () => host.now, logger }
+    const emulator = await started(queueing(calls, '0s'), options)
     if (rate === 0) await emulator.pass('1h')
     else {
       host.now += 60_000
@@ -223,54 +151,43 @@ test.for([0, 1])(
     // The first call of the chain is the step of the timeline.
     expect(calls.count).toBe(MAX_HOPS - 1)
     const { last_error, pending_calls } = await emulator.active()
-    expect(last_error.ref).toBe('scenario/s/on/agent-run.executed')
-    expect(pending_calls).toBe(0)
+    expect([last_error.ref, pending_calls]).toEqual(['scenario/s/on/agent-run.executed', 0])
     // The last run was still queued and executed: stopping the chain undoes nothing.
     expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(Array(MAX_HOPS).fill('executed'))
-    expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain('so the hook on agent-run.executed is not called again. Check the record')
+    expect(said).toHaveLength(1)
+    expect(said[0]).toContain('so the hook on agent-run.executed is not called again. Check the record')
   },
 )
 
 test('hooks that call each other with time in between are not stopped', async () => {
   const calls = { count: 0 }
-  const emulator = await scenarioEmulator({ s: queueing(calls, '1s') }, { collections: { agents } })
-  await emulator.start('s')
+  const emulator = await started(queueing(calls, '1s'), { collections: { agents } })
   await emulator.pass('1m')
   const { failed } = await emulator.pass('4m')
   expect([calls.count, failed]).toEqual([240, []])
 })
 
 test('the length of a chain of hooks is in the state document, and a PUT of it keeps the length', async () => {
-  const calls = { count: 0 }
-  const emulator = await scenarioEmulator({ s: queueing(calls, '10ms') }, { collections: { agents } })
-  await emulator.start('s')
+  const emulator = await started(queueing({ count: 0 }, '10ms'), { collections: { agents } })
   await emulator.pass('1m')
   await emulator.pass('100ms')
-  const { schedule } = emulator.sandbox.document() as unknown as { schedule: { hooks?: object }[] }
-  expect(schedule.flatMap(({ hooks }) => hooks ?? [])).toEqual([{ depth: 10, waited: 110 }])
   const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
+  const chains = document.schedule.flatMap(({ hooks }: { hooks?: object[] }) => hooks ?? [])
+  expect(chains).toEqual([{ depth: 10, waited: 110 }])
   expect((await emulator.control('PUT', '/state', document)).status).toBe(200)
   expect(emulator.sandbox.document()).toMatchObject({ schedule: document.schedule })
 })
 
 test('a hook that throws does not undo its event, and the next hook is called', async () => {
-  const emulator = await scenarioEmulator({
-    s: {
-      on: {
-        'batch.completed': () => {
-          throw new Error('/scenarios/s.ts:9: nothing here')
-        },
-        'batch_prediction.completed': asking(putNinth),
-      },
-    },
-  })
-  await emulator.start('s')
+  const error = '/scenarios/s.ts:9: nothing here'
+  const fail = () => {
+    throw new Error(error)
+  }
+  const on = { 'batch.completed': fail, 'batch_prediction.completed': asking(putNinth) }
+  const emulator = await started({ on })
   const { id } = await createBatch(emulator)
   const { failed } = await emulator.pass('1h')
   expect((await retrieve(emulator, id)).status).toBe('completed')
-  expect(failed).toMatchObject([
-    { ref: 'scenario/s/on/batch.completed', error: '/scenarios/s.ts:9: nothing here' },
-  ])
-  expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
+  expect(failed).toMatchObject([{ ref: 'scenario/s/on/batch.completed', error }])
+  expect(emulator.state('organizations').at(-1)?.id).toBe('org-9')
 })

@@ -1,16 +1,14 @@
 import { join } from 'node:path'
 import { connect } from 'agent-workspace-emulator'
 import { expect, onTestFinished, test } from 'vitest'
-import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
-import { baseCollections, KEYS, START } from '../support/base-state.ts'
-import { aBatch } from '../support/batches.ts'
-import { dataFolder } from '../support/data-folder.ts'
+import { START } from '../support/base-state.ts'
+import { alive, dataFolder } from '../support/data-folder.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
-import { bearer, viaFetch } from '../support/wire-client.ts'
-import { parse } from './presets/views.ts'
+import { overridesOf, started } from '../support/started-scenario.ts'
 
 const scenario: TestScenario = {
   settings: { 'lists.order': 'oldest' },
@@ -21,8 +19,7 @@ const scenario: TestScenario = {
 }
 
 test('the scenario is part of the state document, and a sandbox loaded from it is the same', async () => {
-  const emulator = await scenarioEmulator({ s: scenario })
-  await emulator.start('s')
+  const emulator = await started(scenario)
   const document = emulator.sandbox.document()
   expect(document.scenario).toEqual({
     name: 's',
@@ -40,86 +37,48 @@ test('the scenario is part of the state document, and a sandbox loaded from it i
   await again.pass('10m')
   expect(again.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
   await again.stop()
-  expect((await again.control('GET', '/settings')).body.overrides).toEqual({})
+  expect(await overridesOf(again)).toEqual({})
 })
 
-test('a snapshot contains the scenario, and a restore brings it back with its steps', async () => {
+test('a restored snapshot brings back the scenario with its steps, in the present version of its script', async () => {
   const emulator = await scenarioEmulator({ s: scenario, other: {} })
   await emulator.start('s')
   await emulator.control('POST', '/snapshots', { name: 'begun' })
   await emulator.pass('1h')
   await emulator.start('other')
+  emulator.scenarios.swap({ s: { ...scenario, stubs: [{ method: 'GET', path: '/search', body: 'newer' }] } })
   await emulator.control('POST', '/snapshots/begun/restore')
   expect(await emulator.active()).toMatchObject({ name: 's', started_at: START, problem: null })
-  expect((await emulator.get('/search')).body).toBe('stubbed')
+  expect((await emulator.get('/search')).body).toBe('newer')
   expect(emulator.state('organizations').map(({ id }) => id)).not.toContain('org-9')
   await emulator.pass('10m')
   expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
 })
 
-test('restoring a snapshot of an older version applies the present version of the script', async () => {
-  const emulator = await scenarioEmulator({ s: scenario })
-  await emulator.start('s')
-  await emulator.control('POST', '/snapshots', { name: 'old' })
-  emulator.scenarios.swap({ s: { ...scenario, stubs: [{ method: 'GET', path: '/search', body: 'newer' }] } })
-  await emulator.control('POST', '/snapshots/old/restore')
-  expect((await emulator.get('/search')).body).toBe('newer')
-})
-
 test('a document whose scenario has no script still loads', async () => {
-  const emulator = await scenarioEmulator({ s: scenario })
-  await emulator.start('s')
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
+  const emulator = await started(scenario)
+  const { said, logger } = keptLogger('warn')
   const again = await scenarioEmulator({}, { logger })
   loadDocument(again.sandbox, JSON.parse(JSON.stringify(emulator.sandbox.document())))
   expect((await again.get('/search')).body).toBe('stubbed')
-  expect(await again.active()).toMatchObject({
-    name: 's',
-    problem: expect.stringContaining('its script is missing'),
-  })
+  expect((await again.active()).problem).toContain('its script is missing')
   expect(said).toHaveLength(1)
-})
-
-test.for<[title: string, change: object, pointer: string]>([
-  ['a scenario without a name', { scenario: { generation: 1 } }, '/scenario/name'],
-  ['a scenario that is a text', { scenario: 's' }, '/scenario'],
-  ['a call without a function', { scenario_calls: [{ id: 'c' }] }, '/scenario_calls/0/ref'],
-  ['a stub with a wrong path', { stubs: [{ id: 's', path: 'x' }] }, '/stubs/0/path'],
-])('a document with %s is refused with its pointer', async ([, change, pointer]) => {
-  const emulator = await scenarioEmulator({})
-  const document = { ...emulator.sandbox.document(), ...change }
-  const { status, body } = await emulator.control('PUT', '/state', document)
-  expect(status).toBe(400)
-  expect(body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
-})
-
-test('an older document, without scenario and stubs, still loads', async () => {
-  const emulator = await scenarioEmulator({})
-  const { scenario: _, scenario_calls: __, stubs: ___, ...older } = emulator.sandbox.document()
-  expect((await emulator.control('PUT', '/state', older)).status).toBe(200)
 })
 
 test('the scenario and its pending call survive a restart, and the call is made again', async () => {
   const data = dataFolder()
-  const hanging: TestScenario = { ...scenario, timeline: [{ at: '0s', do: () => new Promise(() => {}) }] }
-  const options = { port: 0, data, clock: START, rate: 0 }
-  const before = await openEmulator({
-    ...options,
-    scenarioSource: new MemoryScenarios({ s: hanging }),
-    scenario: 's',
-  })
+  // The same scenario option, as in the same command line, continues the scenario and does not start it again.
+  const begun = (step: () => unknown) => {
+    const s = { ...scenario, timeline: [{ at: '0s', do: step }] } as TestScenario
+    const scenarioSource = new MemoryScenarios({ s })
+    return openEmulator({ port: 0, data, clock: START, rate: 0, scenarioSource, scenario: 's' })
+  }
+  const before = await begun(() => new Promise(() => {}))
   expect(before.sandbox.document().scenario_calls).toMatchObject([
     { id: expect.stringMatching(/^scenario\/s\/0#\d+$/), ref: { timeline: 0 }, at: START, depth: 0 },
   ])
   await before.close()
-  const responding: TestScenario = {
-    ...scenario,
-    timeline: [{ at: '0s', do: asking({ kind: 'clear', id: 'r' }) }],
-  }
-  const scenarioSource = new MemoryScenarios({ s: responding })
-  // The same scenario option, as in the same command line, continues the scenario and does not start it again.
-  const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
+  const after = await begun(asking({ kind: 'clear', id: 'r' }))
   onTestFinished(() => after.close())
   await after.sandbox.deliveries.whenIdle()
   const { scenario_calls, faults, scenario: active, failed } = after.sandbox.document()
@@ -128,28 +87,13 @@ test('the scenario and its pending call survive a restart, and the call is made 
 })
 
 test('an active built-in scenario continues after a restart', async () => {
-  const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
-  const said: string[] = []
-  const say = (message: string) => void said.push(message)
-  const options = {
-    port: 0,
-    data: dataFolder(),
-    rate: 0,
-    fixtures: { collections: { ...baseCollections, files } } as unknown as JsonObject,
-    scenarios: join(dataFolder(), 'none'),
-    logger: { info: say, warn: say, error: say },
-  }
-  const before = await openEmulator({ ...options, scenario: 'happy-path' })
-  await before.close()
-  const after = await openEmulator(options)
-  onTestFinished(() => after.close())
-  const sandbox = connect(after.url).defaultSandbox
-  expect(await sandbox.scenarios.active()).toMatchObject({ name: 'happy-path', problem: null })
-  const headers = bearer(KEYS.KU)
-  const url = `${after.baseUrl}/batch-predictions`
-  const created = await viaFetch(url, { method: 'POST', headers, body: JSON.stringify(aBatch()) })
-  const { id } = parse(created.body)
-  for (let n = 0; n < 4; n++) await viaFetch(`${url}/${id}`, { headers })
-  await after.sandbox.deliveries.whenIdle()
-  expect(said.at(-1)).toBe(`The scenario happy-path of the sandbox default: completed: ${id}`)
+  const data = dataFolder()
+  const scenarios = join(dataFolder(), 'none')
+  const before = await alive(data, { scenarios, scenario: 'happy-path' })
+  await before.emulator.close()
+  const { emulator } = await alive(data, { scenarios })
+  expect(await connect(emulator.url).defaultSandbox.scenarios.active()).toMatchObject({
+    name: 'happy-path',
+    problem: null,
+  })
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { START } from '../support/base-state.ts'
-import { createBatch } from '../support/batches.ts'
 import { follow } from '../support/event-feed.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, type ScenarioEmulator, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { faultsOf, horizonOf, overridesOf, started } from '../support/started-scenario.ts'
 
 const refusing = (id: string, status = 503) => ({
   id,
@@ -25,15 +25,8 @@ const first: TestScenario = {
   on: { 'batch.created': asking() },
 }
 
-const faultsOf = async (emulator: ScenarioEmulator) => (await emulator.control('GET', '/faults')).body.data
-const horizonOf = async (emulator: ScenarioEmulator) =>
-  (await emulator.control('GET', '/clock/horizon')).body.data.map(
-    ({ at, ref }: { at: string; ref: string }) => [at, ref],
-  )
-
 test('a newer version of the active script replaces its rules, stubs, settings, pace, steps and hooks', async () => {
-  const emulator = await scenarioEmulator({ s: first })
-  await emulator.start('s')
+  const emulator = await started(first)
   await emulator.post('/pages', { name: 'x' })
   await emulator.pass('30m')
   const { started_at } = await emulator.active()
@@ -51,37 +44,24 @@ test('a newer version of the active script replaces its rules, stubs, settings, 
       on: { 'batch.completed': asking() },
     },
   })
-  expect(await emulator.active()).toMatchObject({
-    generation: 2,
-    started_at,
-    hooks: ['batch.completed'],
-    problem: null,
-  })
+  const hooks = ['batch.completed']
+  expect(await emulator.active()).toMatchObject({ generation: 2, started_at, hooks, problem: null })
   expect([emulator.records(), emulator.now()]).toEqual([records, now])
-  const matched = (await faultsOf(emulator)).map(({ id, matched }: { id: string; matched: number }) => [
-    id,
-    matched,
-  ])
-  expect(new Map(matched)).toEqual(
-    new Map([
-      ['kept', 1],
-      ['changed', 0],
-      ['armed', 0],
-      ['new', 0],
-    ]),
-  )
+  const rules = await faultsOf(emulator)
+  expect(
+    Object.fromEntries(rules.map(({ id, matched }: { id: string; matched: number }) => [id, matched])),
+  ).toEqual({ kept: 1, changed: 0, armed: 0, new: 0 })
   expect((await emulator.get('/search')).body).toBe('second')
-  const { overrides } = (await emulator.control('GET', '/settings')).body
-  expect(overrides).toEqual({ 'lists.order': 'newest', 'batch.pace': { validating: '1s' } })
+  const settings = { 'lists.order': 'newest', 'batch.pace': { validating: '1s' } }
+  expect(await overridesOf(emulator)).toEqual(settings)
   expect(await horizonOf(emulator)).toEqual([['2026-03-01T12:40:00.000Z', 'scenario/s/1']])
   await emulator.stop()
-  expect((await emulator.control('GET', '/settings')).body.overrides).toEqual({})
+  expect(await overridesOf(emulator)).toEqual({})
   expect(await faultsOf(emulator)).toEqual([])
 })
 
 test('a reload of an unchanged script writes only its generation', async () => {
-  const emulator = await scenarioEmulator({ s: first })
-  await emulator.start('s')
+  const emulator = await started(first)
   const [revision, horizon] = [emulator.sandbox.store.revision, emulator.sandbox.document().schedule]
   emulator.scenarios.swap({ s: first })
   expect(emulator.sandbox.store.revision).toBe(revision + 1)
@@ -90,10 +70,8 @@ test('a reload of an unchanged script writes only its generation', async () => {
 })
 
 test('a version that is invalid in the sandbox leaves the older one in force, with the reason', async () => {
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
-  const emulator = await scenarioEmulator({ s: first }, { logger })
-  await emulator.start('s')
+  const { said, logger } = keptLogger('warn')
+  const emulator = await started(first, { logger })
   const before = emulator.digest()
   emulator.scenarios.swap({ s: { ...first, stubs: [], faults: [{ preset: 'rate-limitd' }] } })
   expect(emulator.digest()).toBe(before)
@@ -106,10 +84,8 @@ test('a version that is invalid in the sandbox leaves the older one in force, wi
 })
 
 test('a scenario whose script was removed keeps its rules and stubs, and its functions cannot be called', async () => {
-  const said: string[] = []
-  const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
-  const emulator = await scenarioEmulator({ s: first }, { logger })
-  await emulator.start('s')
+  const { said, logger } = keptLogger('warn')
+  const emulator = await started(first, { logger })
   emulator.scenarios.swap({})
   expect((await emulator.get('/search')).body).toBe('first')
   expect((await emulator.active()).problem).toContain('its script is missing')
@@ -121,8 +97,7 @@ test('a scenario whose script was removed keeps its rules and stubs, and its fun
 })
 
 test('a reload does not restore a removed rule, or change another rule with its id', async () => {
-  const emulator = await scenarioEmulator({ s: first })
-  await emulator.start('s')
+  const emulator = await started(first)
   await emulator.control('DELETE', '/faults')
   await emulator.control('POST', '/faults', { ...refusing('changed'), description: 'mine' })
   emulator.scenarios.swap({ s: { ...first, faults: [refusing('kept')] } })
@@ -140,24 +115,12 @@ test('a reload replaces the scenario in every sandbox where it is active', async
 })
 
 test('a step that an older version scheduled calls the function of the newest version', async () => {
-  const put = (name: string): ScenarioCommand => ({
-    kind: 'put',
-    collection: 'organizations',
-    record: { id: 'org-9', name },
-  })
-  const emulator = await scenarioEmulator({ s: { timeline: [{ at: '10m', do: asking(put('old')) }] } })
-  await emulator.start('s')
-  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: asking(put('new')) }] } })
+  const naming = (name: string) =>
+    asking({ kind: 'put', collection: 'organizations', record: { id: 'org-9', name } })
+  const emulator = await started({ timeline: [{ at: '10m', do: naming('old') }] })
+  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: naming('new') }] } })
   await emulator.pass('10m')
   expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'new' })
-})
-
-test('existing batches keep the pace of their creation', async () => {
-  const emulator = await scenarioEmulator({ s: first })
-  await emulator.start('s')
-  const { id } = await createBatch(emulator)
-  emulator.scenarios.swap({ s: { ...first, pace: { validating: '1s' } } })
-  expect((await emulator.control('GET', `/batches/${id}`)).body.plan.pace.validating).toBe('9s')
 })
 
 test('the feed of events reports when a scenario is started, replaced and stopped', async () => {

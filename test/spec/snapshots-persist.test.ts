@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { CallControl } from '../support/control.ts'
 import {
   alive,
-  contentOf,
   dataFolder,
   filesIn,
   killedData,
@@ -11,52 +11,47 @@ import {
   putOrganization,
 } from '../support/data-folder.ts'
 
-test('snapshots of the default sandbox survive a restart, one file each', async () => {
+test('snapshots and acknowledged restores survive a restart and a kill, one file each', async () => {
   const data = dataFolder()
   const first = await alive(data)
+  const save = (name: string) => first.control('POST', '/snapshots', { name })
   await putOrganization(first.control, 'one')
-  await first.control('POST', '/snapshots', { name: 'base' })
+  await save('base')
   await putOrganization(first.control, 'two')
   await first.control('POST', '/clock/advance', { by: '3h' })
-  await first.control('POST', '/snapshots', { name: 'later' })
-  const listed = (await first.control('GET', '/snapshots')).body
-  const exported = (await first.control('GET', '/snapshots/base')).body
-  await first.emulator.close()
-  expect(filesIn(data)).toEqual([
-    'default.json',
-    'snapshots/default/base.json',
-    'snapshots/default/later.json',
-  ])
-  const file = join(data, 'snapshots/default/base.json')
-  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, exported])
-
-  const { control } = await alive(data)
-  expect((await control('GET', '/snapshots')).body).toEqual(listed)
-  expect((await control('GET', '/snapshots/base')).body).toEqual(exported)
-  expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
-  expect(await organizations(control)).toEqual(['one'])
-  await control('POST', '/snapshots/later/restore')
-  expect(await organizations(control)).toEqual(['one', 'two'])
-})
-
-test('acknowledged snapshots and restores survive a kill', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await putOrganization(first.control, 'one')
-  await first.control('POST', '/snapshots', { name: 'base' })
-  await putOrganization(first.control, 'two')
-  await first.control('POST', '/clock/advance', { by: '3h' })
+  await save('later')
   await first.control('POST', '/snapshots/base/restore')
   await putOrganization(first.control, 'three')
-  const then = (await first.control('GET', '/state')).body
-  const second = await alive(killedData(data))
-  expect((await second.control('GET', '/state')).body).toEqual(then)
-  expect(await organizations(second.control)).toEqual(['one', 'three'])
-  await second.control('POST', '/snapshots/base/restore')
-  expect(await organizations(second.control)).toEqual(['one'])
+  const shown = async (control: CallControl) => [
+    (await control('GET', '/state')).body,
+    (await control('GET', '/snapshots')).body,
+    (await control('GET', '/snapshots/base')).body,
+  ]
+  const then = await shown(first.control)
+  const killed = killedData(data)
+  await first.emulator.close()
+  const files = ['base', 'later'].map((name) => `snapshots/default/${name}.json`)
+  expect(filesIn(data)).toEqual(['default.json', ...files])
+  const file = join(data, 'snapshots/default/base.json')
+  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, then[2]])
+
+  for (const folder of [killed, data]) {
+    const { control, emulator } = await alive(folder)
+    expect(await shown(control)).toEqual(then)
+    await control('POST', '/snapshots/later/restore')
+    expect(await organizations(control)).toEqual(['one', 'two'])
+    expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
+    expect(await organizations(control)).toEqual(['one'])
+    await emulator.close()
+  }
+  // Without its state file, the sandbox starts anew and keeps its snapshots.
+  rmSync(join(data, 'default.json'))
+  const { control } = await alive(data)
+  expect(await organizations(control)).toEqual([])
+  expect((await control('GET', '/snapshots')).body).toEqual(then[1])
 })
 
-test('a snapshot of a sandbox in memory leaves no file and ends with the process', async () => {
+test('a snapshot of a sandbox in memory, or of an ephemeral emulator, leaves no file and ends with the process', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.in('w1')('POST', '/snapshots', { name: 'base' })
@@ -67,34 +62,22 @@ test('a snapshot of a sandbox in memory leaves no file and ends with the process
   expect((await second.in('w1')('GET', '/snapshots')).status).toBe(404)
   await second.in('w1')('POST', '/reset', {})
   expect((await second.in('w1')('GET', '/snapshots')).body.data).toEqual([])
+  const ephemeral = dataFolder()
+  const { control } = await alive(ephemeral, { ephemeral: true })
+  expect((await control('POST', '/snapshots', { name: 'base' })).status).toBe(201)
+  expect(filesIn(ephemeral)).toEqual([])
 })
 
-test('an ephemeral emulator has snapshots, but no file', async () => {
+test('a damaged file is listed with its problem, and refused with its position and the fix', async () => {
   const data = dataFolder()
-  const { control } = await alive(data, { ephemeral: true })
-  await putOrganization(control, 'one')
-  await control('POST', '/snapshots', { name: 'base' })
-  await putOrganization(control, 'two')
-  await control('POST', '/snapshots/base/restore')
-  expect([await organizations(control), filesIn(data)]).toEqual([['one'], []])
-})
-
-test('a damaged file is listed with its problem, refused with its position and the fix, and stays unchanged', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await first.control('POST', '/snapshots', { name: 'base' })
-  await first.control('POST', '/snapshots', { name: 'whole' })
-  await first.emulator.close()
-  const file = join(data, 'snapshots/default/base.json')
-  const half = readFileSync(file, 'utf8').slice(0, 200)
-  writeFileSync(file, half)
   const { control } = await alive(data)
-  const { data: listed } = (await control('GET', '/snapshots')).body
-  expect(listed).toMatchObject([
+  for (const name of ['base', 'whole']) await control('POST', '/snapshots', { name })
+  const file = join(data, 'snapshots/default/base.json')
+  writeFileSync(file, readFileSync(file, 'utf8').slice(0, 200))
+  expect((await control('GET', '/snapshots')).body.data).toMatchObject([
     { name: 'base', saved_at: null, problem: expect.stringContaining(`${file}:`) },
     { name: 'whole', problem: null },
   ])
-  const before = (await control('GET', '/state')).body
   for (const [method, path, body] of [
     ['POST', '/snapshots/base/restore'],
     ['GET', '/snapshots/base'],
@@ -105,63 +88,5 @@ test('a damaged file is listed with its problem, refused with its position and t
     expect(response.body.message).toMatch(/base\.json:\d+:\d+: /)
     expect(response.body.mitigation).toContain('Fix the file')
   }
-  expect((await control('GET', '/state')).body).toEqual(before)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
-  expect(readFileSync(file, 'utf8')).toBe(half)
-})
-
-test('saving over a damaged file keeps a copy of it and reports that', async () => {
-  const data = dataFolder()
-  const { control, said } = await alive(data)
-  await control('POST', '/snapshots', { name: 'base' })
-  const file = join(data, 'snapshots/default/base.json')
-  writeFileSync(file, '{}')
-  expect((await control('POST', '/snapshots', { name: 'base' })).status).toBe(200)
-  expect(said).toEqual([expect.stringMatching(/base\.json:1: \/format: .* kept as .*base\.json\.corrupt-1/)])
-  expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{}')
-  expect((await control('POST', '/snapshots/base/restore')).status).toBe(200)
-})
-
-test('the next start removes partly written files of a crash', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await first.control('POST', '/snapshots', { name: 'base' })
-  await first.emulator.close()
-  writeFileSync(join(data, 'snapshots/default/base.json.7-0-x-1.tmp'), '{"half')
-  await alive(data)
-  expect(filesIn(data)).toEqual(['default.json', 'snapshots/default/base.json'])
-})
-
-test('removing a state file keeps its snapshots', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await putOrganization(first.control, 'one')
-  await first.control('POST', '/snapshots', { name: 'base' })
-  await first.emulator.close()
-  rmSync(join(data, 'default.json'))
-  const { control } = await alive(data)
-  expect(await organizations(control)).toEqual([])
-  await control('POST', '/snapshots/base/restore')
-  expect(await organizations(control)).toEqual(['one'])
-})
-
-test('a state file that is copied into the folder is a snapshot', async () => {
-  const [here, there] = [dataFolder(), dataFolder()]
-  const first = await alive(here)
-  await putOrganization(first.control, 'one')
-  await first.emulator.close()
-  const { control } = await alive(there)
-  await control('POST', '/snapshots', { name: 'own' })
-  writeFileSync(join(there, 'snapshots/default/taken.json'), readFileSync(join(here, 'default.json')))
-  await control('POST', '/snapshots/taken/restore')
-  expect(await organizations(control)).toEqual(['one'])
-})
-
-test('simultaneous saves with one name leave one complete file', async () => {
-  const data = dataFolder()
-  const { control } = await alive(data)
-  await Promise.all(Array.from({ length: 20 }, () => control('POST', '/snapshots', { name: 'base' })))
-  expect(filesIn(data)).toEqual(['default.json', 'snapshots/default/base.json'])
-  const { body } = await control('GET', '/snapshots/base')
-  expect(contentOf(body)).toBe(contentOf((await control('GET', '/state')).body))
 })

@@ -1,183 +1,131 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDocument } from '../../src/core/state/document.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { alive, dataFolder } from '../support/data-folder.ts'
-import { type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { issuesByRecord } from '../support/issues-by-record.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are damaged at every depth.
 type Any = any
 
 const AT = '2026-03-01T13:00:00.000Z'
-const event = {
-  due_at: AT,
-  seq: 1,
-  urgency: 'work',
-  description: '',
-  kind: 'batch.start',
-  ref: 'batch_predictions/b',
-}
-const scheduled = { ...event, id: 'batch.start:batch_predictions/b' }
+const ref = 'batch_predictions/b'
+const event = { due_at: AT, seq: 1, urgency: 'work', description: '', kind: 'batch.start', ref }
+const scheduled = { ...event, id: `batch.start:${ref}` }
+const unhandled = { ...event, kind: 'batch.strt', id: `batch.strt:${ref}` }
 const response = { id: 'k', fingerprint: 'f', status: 200, body: null, created_at: AT, expires_at: AT }
-const call = {
-  id: 'c',
-  scenario: 's',
-  ref: { timeline: 0 },
-  at: AT,
-  event: null,
-  depth: 0,
-  caused_by: '',
-}
+const { body: _, ...bodiless } = response
+const call = { id: 'c', scenario: 's', ref: { timeline: 0 }, at: AT, event: null, depth: 0, caused_by: '' }
 const story = { name: 'story', generation: 1, started_at: AT, settings: [], faults: [], stubs: [], on: [] }
+const unarmed = { ...story, timeline: [{ at: '1h', do: [{ arm: { match: 7 } }] }] }
+const file = { id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }
 const past = 2 ** 48
+const HANDLED = /Did you mean "batch\.start"\? Remove the event, or use one of .*batch\.start/
+const NO = /there is no teamspace/
+const BOUND = /from 0 to 281474976710655/
 
-type Damage = readonly [name: string, members: (document: Any) => object, pointer: string, detail: RegExp]
+type Damage = readonly [name: string, place: string, value: unknown, pointer: string, detail: RegExp]
 
-/** Contents that the emulator never writes into a document, and that would harm it later. */
+/** Values that the emulator never writes at these places of a document, and that would harm it later. */
 const DAMAGES: readonly Damage[] = [
-  [
-    'an event that nothing handles',
-    () => ({ schedule: [{ ...scheduled, kind: 'batch.strt', id: 'batch.strt:batch_predictions/b' }] }),
-    '/schedule/0/kind',
-    /Did you mean "batch\.start"\? Remove the event, or use one of .*batch\.start/,
-  ],
-  [
-    'an event under an id that is not its own',
-    () => ({ schedule: [{ ...scheduled, id: 'x' }] }),
-    '/schedule/0/id',
-    /must be "batch\.start:batch_predictions\/b"/,
-  ],
-  ['an event twice', () => ({ schedule: [scheduled, scheduled] }), '/schedule/1/id', /is used twice; give/],
-  [
-    'a sequence number past the last one',
-    () => ({ schedule: [{ ...scheduled, seq: past }] }),
-    '/schedule/0/seq',
-    /from 0 to 281474976710655/,
-  ],
-  ...['ids', 'uuids', 'events', 'requests'].flatMap((name): Damage[] =>
-    [past, 2 ** 53 - 1].map((number) => [
-      `the counter ${name} at ${number}`,
-      ({ counters }) => ({ counters: { ...counters, [name]: number } }),
-      `/counters/${name}`,
-      /from 0 to 281474976710655/,
-    ]),
-  ),
-  ['a revision past the last one', () => ({ revision: past }), '/revision', /from 0 to 281474976710655/],
-  [
-    'a failed event that says neither what it was nor why',
-    () => ({ failed: [{ id: 'p' }] }),
-    '/failed/0/ref',
-    /is required/,
-  ],
-  ['a response twice', () => ({ idempotency: [response, response] }), '/idempotency/1/id', /is used twice/],
-  [
-    'a response without its body',
-    () => ({ idempotency: [{ ...response, body: undefined }] }),
-    '/idempotency/0/body',
-    /is required/,
-  ],
-  [
-    'a rate window twice',
-    () => ({ limits: [0, 1].map(() => ({ id: 'w', hits: [] })) }),
-    '/limits/1/id',
-    /is used twice/,
-  ],
-  [
-    'a call of a scenario twice',
-    () => ({ scenario_calls: [call, call] }),
-    '/scenario_calls/1/id',
-    /is used twice/,
-  ],
-  [
-    'a step of a scenario that arms no rule',
-    () => ({ scenario: { ...story, timeline: [{ at: '1h', do: [{ arm: { match: 7 } }] }] } }),
-    '/scenario/timeline/0/do/0/arm/match',
-    /./,
-  ],
+  ['another format', 'format', 3, '/format', /must be 2/],
+  ['no format', 'format', undefined, '/format', /must be 2/],
+  ['an unknown key', 'shedule', [], '/shedule', /Did you mean "schedule"/],
+  ['a revision below 0', 'revision', -1, '/revision', BOUND],
+  ['a revision past the last one', 'revision', past, '/revision', BOUND],
+  ['a clock without a zone', 'clock.now', '2026-03-01T12:00:00', '/clock/now', /ISO 8601/],
+  ['a clock after its last instant', 'clock.now', '9999-01-01T00:00:00.000Z', '/clock/now', /9998/],
+  ['a clock that runs backwards', 'clock.rate', -1, '/clock/rate', /at least 0/],
+  ['an unknown setting', 'settings.unknown_field', 1, '/settings/unknown_field', /Did you mean/],
+  ['a wrong setting', 'settings.unknown_fields', 'no', '/settings/unknown_fields', /"reject"/],
+  ['an unknown collection', 'collections.page', [], '/collections/page', /Did you mean "pages"/],
+  ['a collection that is no array', 'collections.pages', {}, '/collections/pages', /array/],
+  ['a wrong record', 'collections.files.0.pages', 'ten', '/collections/files/0/pages', /number/],
+  ['an unknown key of a record', 'collections.files.0.size', 1, '/collections/files/0/size', /known field/],
+  ['a record twice', 'collections.files.1', file, '/collections/files/1/id', /is used twice/],
+  ['a broken reference', 'collections.files.0.teamspace_id', 'x', '/collections/files/0/teamspace_id', NO],
+  ['too many ids', 'counters.ids', past, '/counters/ids', BOUND],
+  ['too many UUIDs', 'counters.uuids', past, '/counters/uuids', BOUND],
+  ['too many events', 'counters.events', past, '/counters/events', BOUND],
+  ['too many requests', 'counters.requests', past, '/counters/requests', BOUND],
+  ['counters that lack one', 'counters.events', undefined, '/counters/events', /is required/],
+  ['an event that nothing handles', 'schedule', [unhandled], '/schedule/0/kind', HANDLED],
+  ['an event under another id', 'schedule', [{ ...scheduled, id: 'x' }], '/schedule/0/id', /batch\.start:/],
+  ['an event twice', 'schedule', [scheduled, scheduled], '/schedule/1/id', /is used twice; give/],
+  ['an event at no instant', 'schedule', [{ ...scheduled, due_at: undefined }], '/schedule/0/due_at', /./],
+  ['a sequence number past the last', 'schedule', [{ ...scheduled, seq: past }], '/schedule/0/seq', BOUND],
+  ['a failed event without what it was', 'failed', [{ id: 'p' }], '/failed/0/ref', /is required/],
+  ['a response twice', 'idempotency', [response, response], '/idempotency/1/id', /is used twice/],
+  ['a response without its body', 'idempotency', [bodiless], '/idempotency/0/body', /is required/],
+  ['a response of status 7', 'idempotency', [{ ...response, status: 7 }], '/idempotency/0/status', /200/],
+  ['limits that are no list', 'limits', {}, '/limits', /array/],
+  ['a rate window twice', 'limits', [0, 1].map(() => ({ id: 'w', hits: [] })), '/limits/1/id', /twice/],
+  ['a place taken at no instant', 'limits', [{ id: 'x', hits: [0, 1e300] }], '/limits/0/hits/1', /./],
+  ['a place taken before all time', 'limits', [{ id: 'x', hits: [-1] }], '/limits/0/hits/0', /./],
+  ['a stub with a wrong path', 'stubs', [{ id: 's', path: 'x' }], '/stubs/0/path', /./],
+  ['a call twice', 'scenario_calls', [call, call], '/scenario_calls/1/id', /is used twice/],
+  ['a call without a function', 'scenario_calls', [{ id: 'c' }], '/scenario_calls/0/ref', /./],
+  ['a scenario that is a text', 'scenario', 's', '/scenario', /object/],
+  ['a scenario without a name', 'scenario', { generation: 1 }, '/scenario/name', /is required/],
+  ['a step that arms no rule', 'scenario', unarmed, '/scenario/timeline/0/do/0/arm/match', /./],
 ]
 
-const errorsOf = ({ body }: { body: Any }): readonly { pointer: string; detail: string }[] =>
-  body.details.errors
+/** A copy of a document with one value changed, or without it. */
+function damaged(document: Any, place: string, value: unknown): Any {
+  const copy = structuredClone(document)
+  const keys = place.split('.')
+  const last = keys.pop() as string
+  keys.reduce((found: Any, key) => found[key], copy)[last] = value
+  return copy
+}
 
 test.for(DAMAGES)(
   'a document with %s is refused by PUT /state and by an import, and changes nothing',
   { tags: ['R284'] },
-  async ([, members, pointer, detail]) => {
-    const emulator = await testEmulator()
-    const document = emulator.sandbox.document()
+  async ([, place, value, pointer, detail]) => {
+    const emulator = await testEmulator({ collections: { files: [file] } })
+    await emulator.control('POST', '/snapshots', { name: 'base' })
+    const { body: saved } = await emulator.control('GET', '/snapshots/base')
     const before = emulator.digest()
-    for (const path of ['/state', '/snapshots/x']) {
-      const refused = await emulator.control('PUT', path, { ...document, ...members(document) })
+    for (const path of ['/state', '/snapshots/base', '/snapshots/new']) {
+      const refused = await emulator.control('PUT', path, damaged(saved, place, value))
       expect([path, refused.status]).toEqual([path, 400])
-      expect(errorsOf(refused)).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+      expect(refused.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
     }
     expect(emulator.digest()).toBe(before)
-    expect((await emulator.post('/pages', { name: 'Mine' })).status).toBe(200)
+    expect((await emulator.control('GET', '/snapshots')).body.data).toHaveLength(1)
+    expect((await emulator.control('GET', '/snapshots/base')).body).toEqual(saved)
   },
 )
 
-test('an edit of the file with an unknown event or a too large counter is refused with its pointer', async () => {
-  const data = dataFolder()
-  const file = join(data, 'default.json')
-  let heard = (_message: string): void => {}
-  const tell = (message: string): void => heard(message)
-  const { emulator } = await alive(data, { logger: { info: tell, warn: tell, error: tell } })
-  for (const [, members, pointer] of DAMAGES.filter(([name]) => /handles|ids at/.test(name))) {
-    const refused = new Promise<string>((resolve) => {
-      heard = (message) => {
-        if (message.includes('has been refused')) resolve(message)
-      }
-    })
-    const document = JSON.parse(readFileSync(file, 'utf8'))
-    writeFileSync(file, JSON.stringify({ ...document, ...members(document) }))
-    expect(await refused).toContain(pointer)
-  }
-  expect(emulator.sandbox.document()).toMatchObject({ schedule: [], counters: { ids: 0 } })
+test('a document of a version without scenarios and stubs is accepted', async () => {
+  const emulator = await testEmulator()
+  const { scenario: _, scenario_calls: __, stubs: ___, ...older } = emulator.sandbox.document()
+  expect((await emulator.control('PUT', '/state', older)).status).toBe(200)
 })
 
-const check = (document: unknown) => {
+const pointersIn = (document: unknown) => {
   const checked = checkDocument(document, workspaceService, false)
-  return 'issues' in checked ? checked.issues : []
+  return 'issues' in checked ? checked.issues.map(({ pointer }) => pointer) : []
 }
 
-test('all issues of a document are reported at once, each with its record', async () => {
+test('all issues of a document are reported at once', async () => {
   const { sandbox } = await testEmulator({ collections: sampleRecords })
   const document: Any = structuredClone(sandbox.document())
   document.counters.ids = -1
   document.schedule = [scheduled, { ...scheduled, kind: 'x' }]
-  document.collections.files[0].pages = 'ten'
-  document.collections.files[0].colour = 'red'
-  document.collections.memberships[1].user_id = 'nobody'
+  Object.assign(document.collections.files[0], { pages: 'ten', colour: 'red' })
   document.collections.agents.push(null)
-  const issues = check(document)
-  expect(issues.map(({ pointer }) => pointer).sort()).toEqual([
-    '/collections/agents/1',
-    '/collections/files/0/colour',
-    '/collections/files/0/pages',
-    '/collections/memberships/1/user_id',
-    '/counters/ids',
-    '/schedule/1/id',
-  ])
-  const { records, others } = issuesByRecord(document, issues)
-  expect(others.map(({ pointer }) => pointer)).toEqual(['/counters/ids'])
-  expect(records.map(({ issues: own, ...record }) => ({ ...record, count: own.length }))).toEqual([
-    { collection: 'schedule', list: '/schedule', index: 1, id: scheduled.id, count: 1 },
-    { collection: 'agents', list: '/collections/agents', index: 1, id: undefined, count: 1 },
-    { collection: 'files', list: '/collections/files', index: 0, id: 'file-1', count: 2 },
-    { collection: 'memberships', list: '/collections/memberships', index: 1, id: 'm-member', count: 1 },
-  ])
+  const places = ['agents/1', 'files/0/colour', 'files/0/pages'].map((place) => `/collections/${place}`)
+  expect(pointersIn(document).sort()).toEqual([...places, '/counters/ids', '/schedule/1/id'])
 })
 
 test('an invalid record is reported without the records that refer to it', async () => {
   const { sandbox } = await testEmulator({ collections: sampleRecords })
   const document: Any = structuredClone(sandbox.document())
   document.collections.teamspaces[0].access = 'ajar'
-  expect(check(document).map(({ pointer }) => pointer)).toEqual(['/collections/teamspaces/0/access'])
+  expect(pointersIn(document)).toEqual(['/collections/teamspaces/0/access'])
   document.collections.teamspaces.shift()
-  expect(check(document).length).toBeGreaterThan(3)
+  expect(pointersIn(document).length).toBeGreaterThan(3)
 })
 
 test('a state with lower counters is accepted: later ids repeat, except ids of existing records', async () => {
@@ -186,29 +134,34 @@ test('a state with lower counters is accepted: later ids repeat, except ids of e
   const create = async (): Promise<string> => (await emulator.post('/pages', { name: 'Mine' })).body.id
   const [first, second] = [await create(), await create()]
   await emulator.control('PUT', '/state', older)
-  expect(emulator.sandbox.document().counters).toMatchObject(older.counters)
   expect(await create()).toBe(first)
-  const [page] = emulator.state('pages')
-  await emulator.control('PUT', '/state', { ...older, collections: { ...older.collections, pages: [page] } })
+  const pages = emulator.state('pages')
+  await emulator.control('PUT', '/state', { ...older, collections: { ...older.collections, pages } })
   expect(await create()).toBe(second)
-  expect(emulator.state('pages')).toContainEqual(page)
+  expect(emulator.state('pages')).toContainEqual(pages[0])
 })
 
 test('new events come after those of a state, also if its counter is lower than their sequence numbers', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   await emulator.post('/batch-predictions', batchBody())
-  const document = emulator.sandbox.document()
-  const most = Math.max(...document.schedule.map((each) => (each as Any).seq))
-  const low = { ...document, counters: { ...document.counters, events: 0 } }
+  const events = () => emulator.sandbox.document().schedule as unknown as { ref: string; seq: number }[]
+  const most = Math.max(...events().map(({ seq }) => seq))
+  const low = damaged(emulator.sandbox.document(), 'counters.events', 0)
   expect((await emulator.control('PUT', '/state', low)).status).toBe(200)
-  const id = (await emulator.post('/batch-predictions', batchBody())).body.id
-  expect(sequencesOf(emulator, id).every((seq) => seq > most)).toBe(true)
+  const { id } = (await emulator.post('/batch-predictions', batchBody())).body
+  const later = events().filter((each) => each.ref.endsWith(id))
+  expect(later.map(({ seq }) => seq > most)).toEqual([true, true])
 })
 
-function sequencesOf({ sandbox }: TestEmulator, batch: string): number[] {
-  const events = sandbox.document().schedule as unknown as readonly {
-    readonly ref: string
-    readonly seq: number
-  }[]
-  return events.filter(({ ref }) => ref.endsWith(batch)).map(({ seq }) => seq)
-}
+test('only a rule that lasts for a real time has a real instant, and a stable export has none', async () => {
+  const { control } = await testEmulator({ rate: 1 })
+  const plain = { id: 'a', match: { operation: 'pages.create' }, do: [{ respond: { status: 500 } }] }
+  await control('POST', '/faults', plain)
+  await control('POST', '/faults', { ...plain, id: 'b', when: { until: { wall_ms: 1_000 } } })
+  const instantsOf = ({ clock, faults }: Any) => [clock.wall, ...faults.map((rule: Any) => rule.armed_wall)]
+  const { body } = await control('GET', '/state')
+  expect(instantsOf(body)).toEqual([expect.any(String), undefined, expect.any(String)])
+  const { body: stable } = await control('GET', '/state?stable=true')
+  expect(instantsOf(stable)).toEqual([null, undefined, undefined])
+  expect((await control('PUT', '/state', stable)).status).toBe(200)
+})

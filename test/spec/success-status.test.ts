@@ -12,10 +12,7 @@ test('an operation has its own success status, and the others keep that of their
   expect([page.status, batch.status]).toEqual([201, 202])
   const { paths } = (await emulator.control('GET', '/openapi.json?api=workspace')).body
   expect(Object.keys(paths['/batch-predictions'].post.responses)[0]).toBe('202')
-  expect(emulator.sandbox.log.entries().map(({ assumed = [] }) => assumed.includes('U026'))).toEqual([
-    false,
-    false,
-  ])
+  for (const { assumed } of emulator.sandbox.log.entries()) expect(assumed).not.toContain('U026')
 })
 
 test.each([
@@ -26,14 +23,11 @@ test.each([
   ['pages.create', 300, 'an integer from 200 to 299'],
   ['messages.feedback', 200, 'declared with the operation'],
 ])('the success status of %s cannot be %s', async (name, status, reason) => {
-  const emulator = await testEmulator({})
-  const { status: refused, body } = await emulator.control('PATCH', '/settings', {
-    'success.overrides': { [name]: status },
-  })
-  expect(refused).toBe(400)
-  expect(body.details.errors).toMatchObject([
-    { pointer: `/success.overrides/${name}`, detail: expect.stringContaining(reason) },
-  ])
+  const { control } = await testEmulator()
+  const refused = await control('PATCH', '/settings', { 'success.overrides': { [name]: status } })
+  expect(refused.status).toBe(400)
+  const issue = { pointer: `/success.overrides/${name}`, detail: expect.stringContaining(reason) }
+  expect(refused.body.details.errors).toMatchObject([issue])
 })
 
 test.each([200, 203, 206, 299])('the success status of an operation can be %i', async (status) => {
