@@ -21,13 +21,10 @@ test('a batch in progress expires at the exact end of its window, and finished i
   const batch = await retrieve(emulator, id)
   expect([batch.status, batch.expired_at]).toEqual(['expired', batch.expires_at])
   expect(counts(batch)).toEqual({ total: 5, succeeded: 4, expired: 1 })
-  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
-    'succeeded',
-    'succeeded',
-    'succeeded',
-    'succeeded',
-    'expired',
-  ])
+  const detail = 'The completion window ended before 1 of 5 items were finished.'
+  expect(batch.error).toMatchObject({ title: 'Batch Expired', detail })
+  const words = (await linesOf(emulator, id)).map((line) => line.status)
+  expect(words).toEqual([...Array(4).fill('succeeded'), 'expired'])
 })
 
 test('a batch with all items finished in time completes, even if finalizing ends after the window', {
@@ -78,10 +75,8 @@ test.for([
   ['fail', 'failed', { errored: 3 }],
   ['wait', 'validating', { processing: 3 }],
 ] as const)('the window ends while validating: %s', { tags: ['T13'] }, async ([decision, status, rest]) => {
-  const emulator = await batchEmulator({
-    'batch.expire_in_validating': decision,
-    'batch.pace': { validating: '25h', in_progress: '1h' },
-  })
+  const pace = { validating: '25h', in_progress: '1h' }
+  const emulator = await batchEmulator({ 'batch.expire_in_validating': decision, 'batch.pace': pace })
   const { id } = await createBatch(emulator)
   emulator.advance('24h')
   const batch = await retrieve(emulator, id)
