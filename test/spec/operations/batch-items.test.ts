@@ -55,7 +55,7 @@ test.for<[string, object, string]>([
 
 const entries = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, '']))
 
-test.for<[string, (more: string) => object, string]>([
+test.for<[string, (more: string) => Record<string, unknown>, string]>([
   ['5,000 items', (more) => ({ items: someItems(5_000 + more.length) }), '/items'],
   [
     'a custom_id of 128 characters',

@@ -13,7 +13,11 @@ import {
 test('a batch in progress expires at the exact end of its window, and finished items stay', {
   tags: ['R107', 'T16'],
 }, async () => {
-  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
+  const emulator = await batchEmulator({
+    'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } },
+    // A setting for batches that are still validating.
+    'batch.expire_in_validating': 'fail',
+  })
   const { id } = await createBatch(emulator, { items: 5 })
   emulator.advance('86399999ms')
   expect((await retrieve(emulator, id)).status).toBe('in_progress')
