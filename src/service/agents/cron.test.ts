@@ -43,14 +43,9 @@ test.for<[expression: string, first: string, second: string]>([
 })
 
 test('an occurrence is strictly after the instant, to the millisecond', () => {
-  for (const [after, next] of [
-    [NOON - 1, NOON],
-    [NOON, NOON + 3_600_000],
-    [NOON + 1, NOON + 3_600_000],
-    [NOON + 3_599_999, NOON + 3_600_000],
-  ] as const) {
-    expect(nextOccurrence('0 * * * *', after)).toBe(next)
-  }
+  const hour = 3_600_000
+  const next = [-1, 0, 1, hour - 1].map((ms) => (nextOccurrence('0 * * * *', NOON + ms) ?? 0) - NOON)
+  expect(next).toEqual([0, hour, hour, hour])
 })
 
 test('no other occurrence is between an instant and the next occurrence', () => {
@@ -65,26 +60,6 @@ test('no other occurrence is between an instant and the next occurrence', () => 
     expect(next).toBeGreaterThan(after)
     expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
   }
-})
-
-test('every minute of a month is 44,640 occurrences, each exact to the millisecond', () => {
-  let last = Date.UTC(2026, 2, 1) - 1
-  let count = 0
-  for (;;) {
-    const next = nextOccurrence('* * * * *', last)
-    if (next === undefined || next >= Date.UTC(2026, 3, 1)) break
-    expect(next).toBe(Date.UTC(2026, 2, 1, 0, count))
-    last = next
-    count += 1
-  }
-  expect(count).toBe(44_640)
-})
-
-test('far centuries have occurrences', () => {
-  expect(occurrences('0 0 29 2 *', 2, Date.UTC(2999, 0, 1))).toEqual([
-    '3004-02-29T00:00:00.000Z',
-    '3008-02-29T00:00:00.000Z',
-  ])
 })
 
 test('more expressions than the cache holds have correct occurrences', () => {
