@@ -233,7 +233,12 @@ test.for([
   ['no kind', 'messages', { id: AGENT, _emulator: { conversation_id: 'c' } }, /_emulator\/kind.*is required/],
   ['a conversation that does not exist', 'messages', message(AGENT, 'agent'), /_emulator\/conversation_id/],
   ['an unknown fact', 'conversations', conversation('c', { rooot: true }), /_emulator\/rooot.*not a known/],
-  ['an unknown teamspace', 'conversations', conversation('c', { teamspace_id: 'x' }), /_emulator\/teamspace_id/],
+  [
+    'an unknown teamspace',
+    'conversations',
+    conversation('c', { teamspace_id: 'x' }),
+    /_emulator\/teamspace_id/,
+  ],
 ] as const)('a fixture with %s is refused', async ([, name, record, message]) => {
   await expect(testEmulator({ collections: { [name]: [record] } })).rejects.toThrow(message)
 })
