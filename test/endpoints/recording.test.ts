@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
+import type { EndpointRequest } from '../../src/endpoints/define.ts'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { folderWith, put } from '../support/endpoint-folder.ts'
@@ -177,10 +178,8 @@ test('after a reload the recording has the results only, also those of an endpoi
 test('a rule about an operation that is gone does not stop a replay', async () => {
   const endpoints = folderWith(FILES)
   const emulator = await testEmulator({ endpoints })
-  await emulator.control('POST', '/faults', {
-    match: { operation: 'gone.list' },
-    do: [{ respond: { status: 503 } }],
-  })
+  const rule = { match: { operation: 'gone.list' }, do: [{ respond: { status: 503 } }] }
+  await emulator.control('POST', '/faults', rule)
   await emulator.control('POST', '/snapshots', { name: 'one' })
   await emulator.control('POST', '/snapshots/one/restore')
   await emulator.get('/open')
@@ -189,15 +188,8 @@ test('a rule about an operation that is gone does not stop a replay', async () =
 })
 
 test('keys and secrets of results are placeholders', async () => {
-  const emulator = await testEmulator({
-    endpoints: [
-      {
-        method: 'POST',
-        path: '/echo',
-        handle: ({ body, records }) => ({ body: records('seen').insert(body as object) }),
-      },
-    ],
-  })
+  const handle = ({ body, records }: EndpointRequest) => ({ body: records('seen').insert(body as object) })
+  const emulator = await testEmulator({ endpoints: [{ method: 'POST', path: '/echo', handle }] })
   await emulator.post('/echo', { password: 'correct-horse-battery' })
   const { file, bundle } = await recorded(emulator)
   expect(JSON.stringify(bundle)).not.toContain('correct-horse-battery')
