@@ -38,7 +38,7 @@ test('ten open questions in one recording have their settings, which make all of
   const keys = new Set<string>()
   // The first changes the status by which the others find their entries.
   for (const { change, settings } of harChanges.toReversed()) {
-    // Without statusCode no error shows what its own status should be.
+    // Another of them sets statusCode again.
     if (settings === undefined || 'errors.deprecated_status_code' in settings) continue
     change(har)
     for (const key of Object.keys(settings)) keys.add(key)
