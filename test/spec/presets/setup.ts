@@ -14,6 +14,9 @@ import {
   requestBytes,
   type WireView,
 } from '../../support/wire-client.ts'
+import { parse } from './views.ts'
+
+type Changes = Parameters<typeof aBatch>[0]
 
 /** A separate sandbox in which a test observes a preset through one client. */
 export interface Subject {
@@ -25,14 +28,23 @@ export interface Subject {
   clear(): Promise<void>
   /** A request with the key KU. */
   call(method: string, path: string, more?: StageCall): Promise<ClientView>
+  get(path: string): Promise<ClientView>
+  post(path: string, json: unknown): Promise<ClientView>
+  /** The parsed body of a GET. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
+  read(path: string): Promise<any>
   /** The same request over a new connection, as bytes. */
   raw(method: string, path: string, more?: StageCall): Promise<WireView>
   // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
   control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
-  /** Creates a batch in process, so that wire rules do not apply, and returns its id. */
-  batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
+  /** Advances the clock, which also waits for deliveries in flight. */
+  advance(by: string): Promise<unknown>
+  /** Creates a batch and returns the response body. */
+  created(changes?: Changes): Promise<{ id: string; status: string }>
+  /** Creates a batch and returns its id. */
+  batch(changes?: Changes): Promise<string>
   /** As {@link Subject.batch}, and completes the batch. */
-  finished(changes?: Parameters<typeof aBatch>[0]): Promise<string>
+  finished(changes?: Changes): Promise<string>
 }
 
 export interface StageCall {
@@ -53,10 +65,7 @@ const views = [1, 2, 3, 4].map((n) => ({
 }))
 
 /** An emulator with a sandbox for each subject, closed at the end of the test. */
-export async function setup(): Promise<{
-  subject(client: Client): Promise<Subject>
-  emulator: RunningEmulator
-}> {
+export async function setup(): Promise<{ subject(client: Client): Promise<Subject> }> {
   const collections = { ...baseCollections, files, data_views: views }
   const emulator = await openEmulator({
     port: 0,
@@ -69,7 +78,6 @@ export async function setup(): Promise<{
   onTestFinished(() => emulator.close())
   let number = 0
   return {
-    emulator,
     subject: async (client) => {
       number += 1
       return subjectIn(emulator, await emulator.sandboxes.open(`subject-${number}`), client)
@@ -78,50 +86,49 @@ export async function setup(): Promise<{
 }
 
 function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Subject {
+  const { port } = emulator
   const prefix = `/@${sandbox.name}/v1`
-  const origin = `http://127.0.0.1:${emulator.port}`
-  const headers = bearer(KEYS.KU)
-  const host = { Host: `127.0.0.1:${emulator.port}` }
   const control = controlOf(emulator, sandbox.name)
-  const bodyOf = ({ json }: StageCall) => (json === undefined ? {} : { body: JSON.stringify(json) })
-  const toBytes = (method: string, path: string, more: StageCall) =>
-    requestBytes({
-      method,
-      path: prefix + path,
-      headers: { ...host, ...headers, ...more.headers },
-      ...bodyOf(more),
+  const sent = ({ json, headers }: StageCall) => ({
+    headers: { ...bearer(KEYS.KU), ...headers },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  })
+  const call: Subject['call'] = (method, path, more = {}) =>
+    client(`http://127.0.0.1:${port}${prefix}${path}`, {
+      ...{ method, ...sent(more) },
+      ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
     })
-  const subject: Subject = {
+  const get: Subject['get'] = (path) => call('GET', path)
+  const post: Subject['post'] = (path, json) => call('POST', path, { json })
+  const created: Subject['created'] = async (changes) =>
+    parse((await post('/batch-predictions', aBatch(changes))).body)
+  const batch: Subject['batch'] = async (changes) => (await created(changes)).id
+  return {
     sandbox,
-    port: emulator.port,
+    port,
     arm: async (preset, overrides = {}) => {
       const { status, body } = await control('POST', '/faults', { preset, ...overrides })
       if (status >= 300) throw new Error(JSON.stringify(body))
     },
     clear: async () => void (await control('DELETE', '/faults')),
-    call: (method, path, more = {}) =>
-      client(`${origin}${prefix}${path}`, {
-        method,
-        headers: { ...headers, ...more.headers },
-        ...bodyOf(more),
-        ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
-      }),
-    raw: (method, path, more = {}) =>
-      overSocket(emulator.port, toBytes(method, path, more), more.untilHeld ? nextHeld(sandbox) : undefined),
-    control,
-    batch: async (changes) => {
-      const { body } = await client(`${origin}${prefix}/batch-predictions`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(aBatch(changes)),
-      })
-      return JSON.parse(body ?? '{}').id as string
+    call,
+    get,
+    post,
+    read: async (path) => parse((await get(path)).body),
+    raw: (method, path, more = {}) => {
+      const { headers, ...body } = sent(more)
+      const host = { Host: `127.0.0.1:${port}` }
+      const bytes = requestBytes({ method, path: prefix + path, headers: { ...host, ...headers }, ...body })
+      return overSocket(port, bytes, more.untilHeld ? nextHeld(sandbox) : undefined)
     },
+    control,
+    advance: (by) => control('POST', '/clock/advance', { by }),
+    created,
+    batch,
     finished: async (changes) => {
-      const id = await subject.batch(changes)
+      const id = await batch(changes)
       await control('POST', `/batches/${id}/complete`)
       return id
     },
   }
-  return subject
 }
