@@ -66,16 +66,13 @@ const records = {
   event_triggers: [anEventTriggerRecord()],
 }
 
-test.for(Object.entries(records))(
-  'a record of %s from the builder fits the fixtures demo',
-  async ([collection, [record]]) => {
-    await using sandbox = await emulator.sandbox()
-    if (record === undefined) throw new Error('there is a record of each')
-    const put = await sandbox.state.put(collection, record)
-    // The sandbox keeps digests of secrets.
-    expect(put).toMatchObject({ ...record, ...('token' in record && { token: expect.any(String) }) })
-  },
-)
+test.for(Object.entries(records))('a record of %s fits the fixtures demo', async ([collection, [record]]) => {
+  await using sandbox = await emulator.sandbox()
+  if (record === undefined) throw new Error('there is a record of each')
+  const put = await sandbox.state.put(collection, record)
+  // The sandbox keeps digests of secrets.
+  expect(put).toMatchObject({ ...record, ...('token' in record && { token: expect.any(String) }) })
+})
 
 test('a sandbox from the builder starts with the given records and those of demo', async () => {
   await using sandbox = await emulator.sandbox(undefined, { fixtures: aSandbox(records) })

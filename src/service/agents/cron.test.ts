@@ -99,7 +99,7 @@ test.for<[expression: string, reason: string]>([
 })
 
 test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])(
-  '%s is refused, because no year has such a day',
+  'no year has the day of %s',
   (expression) => {
     expect(problem(expression)).toMatch(/would never fire.*use null/)
   },

@@ -46,20 +46,16 @@ test.for(POSITIONS)('each unsupported keyword is refused at "%s"', { tags: ['R27
     ])
 })
 
-test.for(KEYWORDS)(
-  'a property may be called %s, and a value in a schema may have this field',
-  { tags: ['R274'] },
-  ([keyword, value]) => {
-    expect(check(object({ [keyword]: { type: 'string' } }, { required: [keyword] }))).toEqual([])
-    const schema = object({
-      a: { enum: [{ [keyword]: value }, keyword] },
-      b: { const: { [keyword]: value } },
-      c: { default: { [keyword]: value }, examples: [{ [keyword]: value }] },
-      d: { type: 'object', dependentRequired: { [keyword]: [keyword] } },
-    })
-    expect(check(schema)).toEqual([])
-  },
-)
+test.for(KEYWORDS)('%s may be a property, or a field of a value', { tags: ['R274'] }, ([keyword, value]) => {
+  expect(check(object({ [keyword]: { type: 'string' } }, { required: [keyword] }))).toEqual([])
+  const schema = object({
+    a: { enum: [{ [keyword]: value }, keyword] },
+    b: { const: { [keyword]: value } },
+    c: { default: { [keyword]: value }, examples: [{ [keyword]: value }] },
+    d: { type: 'object', dependentRequired: { [keyword]: [keyword] } },
+  })
+  expect(check(schema)).toEqual([])
+})
 
 test.for([
   ['an array', { type: 'array' }],
@@ -118,9 +114,7 @@ test('the error of a list of schemas in items names prefixItems', { tags: ['R200
   expect(check(object({ a: { items: [true] } }))[0]?.detail).toContain('prefixItems')
 })
 
-test('an invalid schema in a map or a list is reported with its own pointer', {
-  tags: ['R200'],
-}, () => {
+test('an invalid schema in a map or a list is reported with its own pointer', { tags: ['R200'] }, () => {
   expect(places(object({ 'a/b': 1 }))).toEqual(['/output_schema/properties/a~1b'])
   expect(places(object({ a: { prefixItems: [true, 'x'] } }))).toEqual([
     '/output_schema/properties/a/prefixItems/1',
@@ -170,18 +164,14 @@ test.for<[string, object]>([
   ['/pattern', { type: 'string', pattern: '^a{5}$', maxLength: 4 }],
   ['/format', { type: 'string', format: 'date', maxLength: 9 }],
   ['/pattern', { type: 'string', format: 'date', pattern: '^[a-z]+$' }],
-])(
-  'what no output can satisfy is accepted, and the keyword is named: %s %j',
-  { tags: ['R200'] },
-  ([at, schema]) => {
-    const whole = object({ a: schema }, { required: ['a'] })
-    expect(check(whole)).toEqual([])
-    expect(outputsOf(whole).unsatisfiable).toEqual({
-      pointer: `/properties/a${at}`,
-      detail: expect.stringMatching(/^\w+ .*\w{3}/),
-    })
-  },
-)
+])('what no output can satisfy has the reason at %s: %j', { tags: ['R200'] }, ([at, schema]) => {
+  const whole = object({ a: schema }, { required: ['a'] })
+  expect(check(whole)).toEqual([])
+  expect(outputsOf(whole).unsatisfiable).toEqual({
+    pointer: `/properties/a${at}`,
+    detail: expect.stringMatching(/^\w+ .*\w{3}/),
+  })
+})
 
 test.for([
   { type: ['string', 'null'], minLength: 2, maxLength: 1 },

@@ -72,20 +72,16 @@ test('different seeds give different outputs', () => {
 test.for([
   ['errored', [null, null, 'It ended.', 'There is no such file.']],
   ['canceled', [null, null, 'It ended.', 'It ended.']],
-] as const)(
-  'unfinished items that became %s have the cause of the end, or the reason of their rejection',
-  { tags: ['R103'] },
-  ([rest, details]) => {
-    const batch = completed(4)
-    const { plan, progress } = batch._emulator
-    const _emulator = {
-      ...batch._emulator,
-      plan: { ...plan, rejected: [{ index: 3, detail: 'There is no such file.', pages: false }] },
-      progress: { ...progress, done: 2 },
-      ended: { rest, cause: 'It ended.' },
-    }
-    const lines = [...resultLines({ ...batch, _emulator }, at)].map((line) => JSON.parse(line))
-    expect(lines.map(({ error }) => error?.detail ?? null)).toEqual(details)
-    expect(lines[3].status).toBe(rest)
-  },
-)
+] as const)('items that became %s say why', { tags: ['R103'] }, ([rest, details]) => {
+  const batch = completed(4)
+  const { plan, progress } = batch._emulator
+  const _emulator = {
+    ...batch._emulator,
+    plan: { ...plan, rejected: [{ index: 3, detail: 'There is no such file.', pages: false }] },
+    progress: { ...progress, done: 2 },
+    ended: { rest, cause: 'It ended.' },
+  }
+  const lines = [...resultLines({ ...batch, _emulator }, at)].map((line) => JSON.parse(line))
+  expect(lines.map(({ error }) => error?.detail ?? null)).toEqual(details)
+  expect(lines[3].status).toBe(rest)
+})

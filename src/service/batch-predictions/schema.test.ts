@@ -111,14 +111,10 @@ test.for<[string, (more: string) => Changes, string]>([
   ['a custom_id of 128', (more) => named('x'.repeat(128) + more), `${ITEMS}/0/custom_id`],
   ['16 metadata entries', (more) => ({ metadata: entries(16 + more.length) }), '/metadata'],
   ['a metadata value of 512', (more) => ({ metadata: { a: 'x'.repeat(512) + more } }), '/metadata/a'],
-])(
-  '%s may be in a fixture, and not one more',
-  { tags: ['R284', 'R269', 'R271', 'R273'] },
-  ([, of, pointer]) => {
-    expect(pointersOf(fixture(of('')))).toEqual([])
-    expect(pointersOf(fixture(of('x')))).toEqual([pointer])
-  },
-)
+])('%s may be in a fixture, not more', { tags: ['R284', 'R269', 'R271', 'R273'] }, ([, of, pointer]) => {
+  expect(pointersOf(fixture(of('')))).toEqual([])
+  expect(pointersOf(fixture(of('x')))).toEqual([pointer])
+})
 
 test('a value that is not an object is refused with its place', () => {
   expect(pointersOf(null)).toEqual([''])

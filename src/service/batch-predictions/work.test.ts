@@ -50,9 +50,7 @@ const batch = fc
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('counts add up at every instant, and never decrease with time', {
-  tags: ['R086', 'R087', 'R088'],
-}, () => {
+test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () => {
   fc.assert(
     fc.property(batch, instants, ({ record }, list) => {
       let before = countsAt(record, START)
@@ -121,7 +119,7 @@ test.for([
   ['canceled', 'cancelled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
   ['expired', 'expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
 ] as const)(
-  'when four of ten items are finished, the others have become %s in a batch that is %s',
+  'unfinished items become %s in a batch that is %s',
   { tags: ['R089'] },
   ([rest, status, counts]) => {
     const outcomes = [{ match: { index: 1 }, status: 'errored' }]
@@ -179,7 +177,7 @@ test('a batch without stragglers has the order of submission, and stores no orde
 })
 
 test.for([[{ slow: [3], never: [] }], [{ slow: [1], never: [1] }], [{ slow: [1, 1], never: [] }]])(
-  'a record whose stragglers are not its items is refused: %o',
+  'a record cannot have the stragglers %o',
   ([late]) => {
     expect(() => running(3, { late })).toThrow(/must have the index of each item/)
   },

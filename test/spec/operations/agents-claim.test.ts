@@ -88,9 +88,7 @@ test.for([[1], [null], [undefined], [''], [['token-t1']]])(
   },
 )
 
-test('a token has to match exactly: no trimming, no case folding, no digest from the state file', {
-  tags: ['R134'],
-}, async () => {
+test('a token has to match exactly, and its digest is none', { tags: ['R134'] }, async () => {
   const emulator = await claimEmulator()
   const digest = emulator.state('agent_templates')[0].claim_token
   expect(digest).toMatch(/^sha256:/)
@@ -98,9 +96,7 @@ test('a token has to match exactly: no trimming, no case folding, no digest from
     await refused(emulator, () => claim(emulator, token), 404)
 })
 
-test('the token of a template of another teamspace gets the same 404 as an unknown token', {
-  tags: ['R136'],
-}, async () => {
+test('a token of another teamspace gets the 404 of an unknown one', { tags: ['R136'] }, async () => {
   const emulator = await withTemplates(
     aTemplate('t1', {}, { teamspace_id: 'ts-b' }),
     aTemplate('t2', {}, { teamspace_id: null }),
@@ -123,7 +119,7 @@ test('neither a 401 nor a 429 consumes a token', { tags: ['R137'] }, async () =>
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })
 
-test('generate responds with only a claim token, which claims a template', {
+test('generate responds with a claim token, which claims a template', {
   tags: ['R134', 'R223'],
 }, async () => {
   const emulator = await testEmulator()
@@ -144,9 +140,7 @@ test('generate responds with only a claim token, which claims a template', {
   })
 })
 
-test('each generated token is unique, and the state document contains none of them', {
-  tags: ['R135'],
-}, async () => {
+test('each generated token is unique, and not in the state document', { tags: ['R135'] }, async () => {
   const emulator = await testEmulator()
   const tokens = []
   for (let n = 0; n < 3; n++) tokens.push((await emulator.post('/agents/generate', {})).body.claim_token)

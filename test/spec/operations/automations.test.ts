@@ -34,7 +34,7 @@ async function listed(emulator: TestEmulator, path = at): Promise<string[]> {
   return (await emulator.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
 }
 
-test('a deleted automation disappears from list and retrieve, and no other record changes', {
+test('a deleted automation disappears, and no other record changes', {
   tags: ['R120', 'R184', 'R185', 'R186'],
 }, async () => {
   const runs = [aRun('r1', 'u1', 'executed'), aRun('r2', 'u1'), aRun('r3', 'u2')]
@@ -71,9 +71,7 @@ test('an automation stays deleted over time and after a restart', { tags: ['R120
   expect(await listed(await emulator.restart())).toEqual(['u2'])
 })
 
-test('a setting drops the queued runs of the deleted automation, and no others', {
-  tags: ['R186'],
-}, async () => {
+test('a setting drops the queued runs of a deleted automation only', { tags: ['R186'] }, async () => {
   const agent_runs = [aRun('r1', 'u1'), aRun('r2', 'u2'), aRun('r3', 'u1', 'executed')]
   const emulator = await automationEmulator({
     settings: { 'automations.queued_runs': 'drop' },
@@ -84,9 +82,7 @@ test('a setting drops the queued runs of the deleted automation, and no others',
   expect(statuses).toEqual(['dropped', 'queued', 'executed'])
 })
 
-test('an automation is only found below its own agent, and an agent in its own teamspace', {
-  tags: ['R184', 'R229'],
-}, async () => {
+test('an automation is only found below its own agent', { tags: ['R184', 'R229'] }, async () => {
   const emulator = await automationEmulator()
   const refusalOf = (path: string) => refused(emulator, () => emulator.delete(`/agents/${path}`), 404)
   await refusalOf('a1/automations/u3')
@@ -114,9 +110,7 @@ test('automations are stored unchanged, except for a new id', { tags: ['R223'] }
   expect(emulator.state('automations').at(-1)._emulator).toEqual(facts)
 })
 
-test('an update replaces the given fields, but neither the id nor _emulator', {
-  tags: ['R223'],
-}, async () => {
+test('an update replaces the given fields, but not id and _emulator', { tags: ['R223'] }, async () => {
   const emulator = await automationEmulator()
   const changes = { id: 'x', _emulator: { agent_id: 'a2' }, title: null, more: [] }
   const { body } = await emulator.patch(`${at}/u1`, changes)
@@ -125,9 +119,7 @@ test('an update replaces the given fields, but neither the id nor _emulator', {
   expect(await listed(emulator)).toEqual(['u1', 'u2'])
 })
 
-test('lists contain only records of the teamspace, newest first if they have created_at', {
-  tags: ['R223'],
-}, async () => {
+test('lists have the records of the teamspace, those with created_at first', { tags: ['R223'] }, async () => {
   const dated = (id: string, created_at: unknown) => ({ ...anAgent(id), created_at })
   const agents = [
     dated('b', '2026-01-01T00:00:00.000Z'),

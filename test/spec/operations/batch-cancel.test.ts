@@ -85,9 +85,7 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
   },
 )
 
-test('the response to a cancel shows cancelling even if batch.cancel_delay is 0s', {
-  tags: ['T15'],
-}, async () => {
+test('a cancel shows cancelling even if batch.cancel_delay is 0s', { tags: ['T15'] }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '0s' })
   const { id } = await createBatch(emulator)
   expect((await cancel(emulator, id)).body.status).toBe('cancelling')

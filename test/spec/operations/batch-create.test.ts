@@ -55,9 +55,7 @@ test('a new batch is validating, and has every field', {
   expect(await retrieve(emulator, body.id)).toEqual(body)
 })
 
-test('missing fields are reported as required, the window only by a setting', {
-  tags: ['U015', 'R199', 'R202', 'R275'],
-}, async () => {
+test('missing fields are reported as required', { tags: ['U015', 'R199', 'R202', 'R275'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const response = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
   const fields = ['/prompt', '/output_schema', '/model', '/completion_window', '/items']
@@ -108,7 +106,7 @@ test.for([
   ['POST', '', { raw: 'x', type: 'text/plain' }, 415, undefined],
   ['POST', '', {}, 400, undefined],
 ] as const)(
-  '%s /batch-predictions%s with %o is a problem with the status %i',
+  '%s %s with %o is a problem: %i',
   { tags: ['R245', 'R246'] },
   async ([method, path, how, status, code]) => {
     const emulator = await batchEmulator()
@@ -116,9 +114,7 @@ test.for([
   },
 )
 
-test('a batch of another teamspace gets the same 404 as one that does not exist', {
-  tags: ['R229', 'R246'],
-}, async () => {
+test('a batch of another teamspace is a 404 like a missing one', { tags: ['R229', 'R246'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   for (const key of ['K2', 'KO'] as const) {

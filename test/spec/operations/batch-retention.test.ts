@@ -9,7 +9,7 @@ import {
   retrieve,
 } from '../../support/batches.ts'
 
-test('a terminal batch never changes, except for results_url at cleanup', {
+test('a terminal batch loses its results_url, and changes nothing else', {
   tags: ['R113', 'R210'],
 }, async () => {
   for (const status of ['completed', 'failed', 'expired', 'cancelled']) {

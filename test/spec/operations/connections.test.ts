@@ -5,9 +5,7 @@ import { mountPath } from '../../support/transport.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
-test('the response is a redirect URL resource and nothing else', {
-  tags: ['R006', 'R061', 'R176', 'R177'],
-}, async () => {
+test('the response is a redirect URL resource', { tags: ['R006', 'R061', 'R176', 'R177'] }, async () => {
   const emulator = await testEmulator()
   const { status, body, assumed } = await emulator.post('/connections', BOTH)
   expect(status).toBe(200)
@@ -29,7 +27,7 @@ test('a setting changes the redirect URL, with the id in its place', { tags: ['R
 })
 
 test.for(['login', '/login/{id}', ''])(
-  'the template "%s" is refused: it is not an absolute URL',
+  'the template "%s" is refused',
   { tags: ['R061', 'U030'] },
   async (template) => {
     const settings = { 'connections.redirect_url': template }
@@ -58,9 +56,7 @@ test.for([
   expect(pointersOf(response)).toEqual([`/${member}`])
 })
 
-test('both fields are optional by default, and required by their settings', {
-  tags: ['R176', 'U015'],
-}, async () => {
+test('both fields are optional, and required by their settings', { tags: ['R176', 'U015'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.post('/connections', {})).status).toBe(200)
   const settings = {

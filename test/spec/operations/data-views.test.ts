@@ -18,7 +18,7 @@ const views = (count: number) => Array.from({ length: count }, (_, n) => view(n)
 const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
-test('the envelope has only object and data, items the fields of the table', {
+test('the list and its items have exactly their fields', {
   tags: ['R006', 'R059', 'R060', 'R181'],
 }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(1) } })
@@ -34,7 +34,7 @@ test('the envelope has only object and data, items the fields of the table', {
   expect([body, assumed]).toEqual([{ object: 'list', data: [shown] }, ['U006']])
 })
 
-test('the configured word names the field, in responses and in fixtures', {
+test('the configured word is in the field of responses and fixtures', {
   tags: ['R059', 'U006'],
 }, async () => {
   const { dataset_name: _, ...rest } = view(1)
@@ -74,9 +74,7 @@ test.for([
   expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(expected)
 })
 
-test('views of other teamspaces are not listed, and an empty list is an array', {
-  tags: ['R007', 'R178', 'R182'],
-}, async () => {
+test('views of other teamspaces are not listed', { tags: ['R007', 'R178', 'R182'] }, async () => {
   const other = view(1, { _emulator: { teamspace_id: 'ts-b' } })
   const emulator = await testEmulator({ collections: { data_views: [view(0), other] } })
   expect(idsOf(await emulator.get('/data-views', { key: 'K2' }))).toEqual(['view-1'])

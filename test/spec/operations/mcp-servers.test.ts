@@ -115,9 +115,7 @@ test('a setting lets the two fields be null', { tags: ['R046', 'R048'] }, async 
   expect((await emulator.get('/organization/mcp-servers')).body.data[0]).toMatchObject(nulls)
 })
 
-test('neither responses nor the state document contain the state or the code of a flow', {
-  tags: ['R049'],
-}, async () => {
+test('no response and no document has the state or the code of a flow', { tags: ['R049'] }, async () => {
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
   const list = await emulator.get('/organization/mcp-servers')
   const wrong = await callback(emulator, { ...proof, code: 'code-2' })
@@ -128,7 +126,7 @@ test('neither responses nor the state document contain the state or the code of 
   expect(everything).not.toMatch(/state-f1|code-1|code-2/)
 })
 
-test('the response to a completed flow is the callback result, whose message a setting changes', {
+test('a completed flow responds with the callback result', {
   tags: ['R050', 'R051', 'R053', 'R146'],
 }, async () => {
   const { status, body, assumed } = await callback(await mcpEmulator(), proof)
@@ -152,7 +150,7 @@ test.for([
   ['that fails', { sync: 'fails', tools: ['a'] }, 'KU', false, {}],
   ['for a caller who may not edit the organization', { tools: ['a'] }, 'KM', false, {}],
 ] as const)(
-  'a sync %s: the flow is completed, and the server has the tools that were found',
+  'a sync %s: the flow is completed',
   { tags: ['R047', 'R051', 'R052', 'T37'] },
   async ([, facts, key, tools_synced, changes]) => {
     const emulator = await mcpEmulator({
@@ -198,7 +196,7 @@ test.for<[member: string, bound: number, longest: string]>([
   ['state', 512, 's'.repeat(512)],
   ['redirect_uri', 2048, CALLBACK.padEnd(2048, 'x')],
 ])(
-  'the %s of a callback may have %i characters, and not one more',
+  'the %s may have %i characters',
   { tags: ['R142', 'R143', 'R144', 'R284'] },
   async ([member, , longest]) => {
     const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { [member]: longest })] } })
@@ -218,15 +216,11 @@ test.for([
   ...[1, null, ['c'], undefined].map((value) => ['code', value] as const),
   ...['state-f2', 'State-f1', 'state-f1 ', '', null, 1, undefined].map((value) => ['state', value] as const),
   ...[...OTHER_CALLBACKS, 'ftp://localhost', ''].map((value) => ['redirect_uri', value] as const),
-])(
-  'the %s of a callback cannot be %j',
-  { tags: ['R142', 'R143', 'R144', 'R145'] },
-  async ([member, value]) => {
-    await refusedAt(await mcpEmulator(), { ...proof, [member]: value }, `/${member}`)
-  },
-)
+])('the %s of a flow cannot be %j', { tags: ['R142', 'R143', 'R144', 'R145'] }, async ([member, value]) => {
+  await refusedAt(await mcpEmulator(), { ...proof, [member]: value }, `/${member}`)
+})
 
-test('the digest in the state file, and the state of another server, are refused as a state', {
+test('neither a digest nor the state of another server is a state', {
   tags: ['R143', 'R144', 'U033'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -257,7 +251,7 @@ test('a redirect_uri over http is refused in a fixture', { tags: ['R145', 'R284'
   await expect(testEmulator({ collections })).rejects.toThrow('/collections/oauth_flows/0/redirect_uri')
 })
 
-test('a service key is refused whatever its permissions, before path and body, and consumes no state', {
+test('a service key is refused first, whatever its permissions', {
   tags: ['R147', 'R227', 'R228'],
 }, async () => {
   const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
@@ -284,16 +278,12 @@ test.for([
   ['KS', ['s1']],
   ['K2', ['s9']],
   ['KO', []],
-] as const)(
-  'the list for %s has only the servers of its teamspace',
-  { tags: ['R182'] },
-  async ([key, ids]) => {
-    const mcp_servers = [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })]
-    const emulator = await mcpEmulator({ collections: { mcp_servers } })
-    const { data } = (await emulator.get('/organization/mcp-servers', { key })).body
-    expect(data.map(({ id }: { id: string }) => id)).toEqual(ids)
-  },
-)
+] as const)('the list for %s has the servers of its teamspace', { tags: ['R182'] }, async ([key, ids]) => {
+  const mcp_servers = [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })]
+  const emulator = await mcpEmulator({ collections: { mcp_servers } })
+  const { data } = (await emulator.get('/organization/mcp-servers', { key })).body
+  expect(data.map(({ id }: { id: string }) => id)).toEqual(ids)
+})
 
 test('query parameters are ignored, and a setting removes has_more', { tags: ['R183', 'U031'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
@@ -301,7 +291,7 @@ test('query parameters are ignored, and a setting removes has_more', { tags: ['R
   expect([Object.keys(body), body.data.length]).toEqual([['object', 'data'], 2])
 })
 
-test('a flow started by the control API completes with its own state and code, only for its server', {
+test('a flow of the control API completes with its own state and code', {
   tags: ['R143', 'R144'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -315,9 +305,7 @@ test('a flow started by the control API completes with its own state and code, o
   expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
 })
 
-test('a flow cannot be started for an unknown server or with a redirect_uri that the callback would refuse', {
-  tags: ['R145'],
-}, async () => {
+test('a flow needs a server and a redirect_uri that the callback accepts', { tags: ['R145'] }, async () => {
   const emulator = await mcpEmulator()
   expect(() => startFlow(emulator, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
   expect(() => startFlow(emulator, 's1', 'http://x.example')).toThrow('must be https')

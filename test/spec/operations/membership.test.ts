@@ -46,31 +46,23 @@ test.for([
   expect(response.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
 })
 
-test('a self-joined user may converse, and gets the 501 of the missing contract', {
-  tags: ['R025'],
-}, async () => {
+test('a self-joined user may converse, which is a 501', { tags: ['R025'] }, async () => {
   const emulator = await visited()
   expect((await emulator.post('/converse', {}, { token: key.token })).status).toBe(501)
 })
 
-test('an approved membership in addition to the self-joined one allows every operation', {
-  tags: ['R025'],
-}, async () => {
+test('an approved membership beside the self-joined one allows all', { tags: ['R025'] }, async () => {
   const approved = { ...visitor, id: 'm-approved', self_joined: false }
   const emulator = await visited({ memberships: [visitor, approved] })
   expect((await page(emulator)()).status).toBe(200)
 })
 
-test('a self-joined user cannot manage the teamspace with a key of another one', {
-  tags: ['R025'],
-}, async () => {
+test('a self-joined user cannot manage the teamspace with another key', { tags: ['R025'] }, async () => {
   const emulator = await visited()
   await refused(emulator, () => emulator.patch(`${TS}/ts-open`, { name: 'x' }, { key: 'KX' }), 404)
 })
 
-test('any member of the organization joins an open teamspace; joining twice changes nothing', {
-  tags: ['R025', 'U003'],
-}, async () => {
+test('any member of the organization joins an open teamspace, once', { tags: ['R025', 'U003'] }, async () => {
   const emulator = await testEmulator({ collections: { teamspaces: [open] } })
   const membership = join(emulator, 'ts-open', 'user-member')
   expect(membership).toMatchObject({ self_joined: true, removed_at: null, user_id: 'user-member' })
@@ -82,18 +74,14 @@ test('any member of the organization joins an open teamspace; joining twice chan
   expect(emulator.digest()).toBe(before)
 })
 
-test('a closed teamspace has approved members in fixtures, but no self-joined ones', {
-  tags: ['R026', 'U003'],
-}, async () => {
+test('fixtures of a closed teamspace have only approved members', { tags: ['R026', 'U003'] }, async () => {
   await visited({ teamspaces: [closed], memberships: [{ ...visitor, self_joined: false }] })
   const added = visited({ memberships: [{ ...visitor, teamspace_id: 'ts-b' }] })
   await expect(added).rejects.toThrow(/memberships\/5\/self_joined.*closed/)
   await expect(visited({ teamspaces: [closed] })).rejects.toThrow(/joined_while_open/)
 })
 
-test('closing an open teamspace keeps its members and admits no others, also after a restart', {
-  tags: ['R026'],
-}, async () => {
+test('a teamspace that is closed keeps its members and admits no others', { tags: ['R026'] }, async () => {
   const emulator = await testEmulator({ collections: { teamspaces: [open] } })
   const membership = join(emulator, 'ts-open', 'user-member')
   const path = `${TS}/ts-open`
@@ -116,9 +104,7 @@ test.for([
   expect(response.assumed).toContain('U071')
 })
 
-test('the selection header reaches only teamspaces of the same organization, and a user key needs a membership', {
-  tags: ['U070'],
-}, async () => {
+test('the selection header reaches only teamspaces that the key may use', { tags: ['U070'] }, async () => {
   const second = { ...visitor, user_id: 'user-owner', teamspace_id: 'ts-b', self_joined: false }
   const emulator = await testEmulator({
     collections: { memberships: [second] },
@@ -133,9 +119,7 @@ test('the selection header reaches only teamspaces of the same organization, and
   await refused(emulator, () => create('ts-none', 'KS'), 403)
 })
 
-test('a key uses no quota of a teamspace that it may not act in', {
-  tags: ['U070', 'R257'],
-}, async () => {
+test('a key uses no quota of a teamspace that it may not act in', { tags: ['U070', 'R257'] }, async () => {
   const emulator = await testEmulator({ settings: { 'auth.teamspace_header': 'x-team' } })
   const foreign = () => emulator.get('/data-views', { key: 'K2', headers: { 'x-team': 'ts-a' } })
   await refused(emulator, foreign, 403)

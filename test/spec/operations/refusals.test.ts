@@ -30,9 +30,7 @@ const SPOILERS: readonly (readonly [
   ],
 ]
 
-test('a refused request changes nothing, for every operation and every kind of error', {
-  tags: ['R123', 'R267'],
-}, async () => {
+test('a refused request of any operation changes nothing', { tags: ['R123', 'R267'] }, async () => {
   const emulator = await withSamples()
   const calls = await sampleCalls(emulator)
   for (const { name, method, path, options } of calls) {
@@ -67,9 +65,7 @@ const segment = fc.oneof(
 const QUERIES = '?limit=1&limit=2 ?limit=%F0 ?after=__proto__ ?start_date=2024-02-30 ?search=.* ?%=&=&&'
 const query = fc.constantFrom('', ...QUERIES.split(' '))
 
-test('no request causes a 5xx or a stack trace, and no refusal changes the sandbox', {
-  tags: ['R254', 'R253', 'R240'],
-}, async () => {
+test('no request causes a 5xx or a stack trace', { tags: ['R254', 'R253', 'R240'] }, async () => {
   const emulator = await withSamples()
   const operations = [...emulator.sandbox.service.operations.values()]
   const request = fc.record({
@@ -119,9 +115,7 @@ test('a body nested 5,000 deep, or of millions of tokens, is refused, and later 
   expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)
 })
 
-test('caller strings such as __proto__ are ids and keys like any other, also after a restart', {
-  tags: ['R012', 'R090', 'R271', 'R273'],
-}, async () => {
+test('__proto__ is an id and a key like any other', { tags: ['R012', 'R090', 'R271', 'R273'] }, async () => {
   const ids = ['__proto__', 'constructor', 'toString']
   const facts = { teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00Z' }
   const pages = ids.map((id) => ({ id, name: id, ...facts }))

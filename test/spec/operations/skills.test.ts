@@ -75,7 +75,7 @@ const combinations = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({
 }))
 
 test.for(combinations)(
-  'author $author, account admin $admin, permission $permission: only all three promote',
+  'author $author, admin $admin, permission $permission',
   { tags: ['R118', 'R174'] },
   async ({ author, admin, permission }) => {
     const facts = { account_admin: admin, permissions: permission ? ['ep:skills:write'] : ['other'] }
@@ -94,16 +94,12 @@ test.for(combinations)(
 test.for([
   ['a company skill', { scope: 'account', account_id: 'org-1' }],
   ['a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
-] as const)(
-  '%s is not promoted: a 400 with the required rights, else a 403',
-  { tags: ['R175', 'U029'] },
-  async ([, change]) => {
-    const emulator = await withSkill(change)
-    const response = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
-    expect(response.assumed).toContain('U029')
-    await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
-  },
-)
+] as const)('%s is not promoted: a 400, or a 403', { tags: ['R175', 'U029'] }, async ([, change]) => {
+  const emulator = await withSkill(change)
+  const response = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
+  expect(response.assumed).toContain('U029')
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
+})
 
 test.for([
   ['no such skill', '/skills/none/promote', { key: 'KU' }, {}],

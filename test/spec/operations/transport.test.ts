@@ -47,7 +47,7 @@ test.for([
   ['/v1//data-views', 404],
   ['/v1/data-views#x', 404],
 ] as const)(
-  'paths are only below /v1, and exact: %s is a %i',
+  'the exact path counts: %s is a %i',
   { tags: ['R001', 'R285', 'U072'] },
   async ([path, status]) => {
     expect(await rawStatus(await testEmulator(), path)).toBe(status)
@@ -82,9 +82,7 @@ test('the nineteen operations succeed at their method and path, with JSON, NDJSO
   }
 })
 
-test('every other method on their paths is refused with Allow and changes nothing', {
-  tags: ['R005'],
-}, async () => {
+test('every other method is refused with Allow, and changes nothing', { tags: ['R005'] }, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   const operations = [...emulator.sandbox.service.operations.values()]
@@ -101,9 +99,7 @@ test('every other method on their paths is refused with Allow and changes nothin
   expect(emulator.digest()).toBe(before)
 })
 
-test('without a key every operation responds with 401 in its error format, and nothing changes', {
-  tags: ['R121', 'R245', 'R246'],
-}, async () => {
+test('without a key every operation is a 401 in its format', { tags: ['R121', 'R245', 'R246'] }, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   const before = emulator.digest()
@@ -116,9 +112,7 @@ test('without a key every operation responds with 401 in its error format, and n
   expect(emulator.digest()).toBe(before)
 })
 
-test('only a known key in Authorization gives access, and not one in the query', {
-  tags: ['R226'],
-}, async () => {
+test('only a known key in Authorization gives access', { tags: ['R226'] }, async () => {
   const emulator = await testEmulator()
   const statusWith = async (authorization: string, query = '') =>
     (await emulator.get(`/data-views${query}`, { key: 'none', headers: { authorization } })).status
@@ -192,9 +186,7 @@ test('a limit of 5 accepts five requests, then refuses until the oldest leaves t
   expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
 })
 
-test('each teamspace, path and method has its own window; two keys of a teamspace share one', {
-  tags: ['R257'],
-}, async () => {
+test('each teamspace, path and method has its own window', { tags: ['R257'] }, async () => {
   const emulator = await withSamples()
   await emulator.get('/data-views')
   const remaining = async (response: Promise<TestResponse>) =>
