@@ -100,16 +100,6 @@ export default defineEndpoint({ method: 'GET', path: '/slow', ${body} })\n`
   expect([await next(), await next()]).toEqual(['end', undefined])
 })
 
-test('a fault of the body acts on a stream', async () => {
-  const emulator = await testEmulator({ endpoints: streams })
-  const arm = (operation: string, action: object) =>
-    emulator.control('POST', '/faults', { match: { operation }, do: [action] })
-  await arm('events.list', { body: { truncate: { bytes: 15 } } })
-  expect((await emulator.get('/events')).text).toBe(EVENTS.slice(0, 15))
-  await arm('chunks.list', { cut: { at: { bytes: 3 }, how: 'rst' } })
-  await expect(emulator.get('/chunks')).rejects.toThrow()
-})
-
 test('a fault that delays a stream leaves its pauses on the virtual clock', async () => {
   const emulator = await testEmulator({ endpoints: streams })
   await emulator.control('POST', '/faults', {

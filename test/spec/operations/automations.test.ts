@@ -91,12 +91,6 @@ test('an automation is only found below its own agent', { tags: ['R184', 'R229']
   expect(foreign.text).toBe(unknown.text.replace('a0', 'a9'))
 })
 
-test('a setting changes the success status of a deletion', { tags: ['R184'] }, async () => {
-  const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
-  const { status, body } = await emulator.delete(`${at}/u1`)
-  expect([status, body]).toEqual([200, {}])
-})
-
 test('automations are stored unchanged, except for a new id', { tags: ['R223'] }, async () => {
   const emulator = await automationEmulator()
   const odd = JSON.parse('{"id":"mine","_emulator":{"agent_id":"a2"},"__proto__":{"x":1},"":[null],"n":1e3}')

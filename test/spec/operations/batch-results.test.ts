@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Operation } from '../../../src/core/operation.ts'
 import { batchStatuses } from '../../../src/service/batch-predictions/states.ts'
 import { KEYS } from '../../support/base-state.ts'
 import {
@@ -22,8 +23,7 @@ const BIG = 'x'.repeat(8_192)
 /** Counts the lines that are generated for responses of a sandbox, and the streams that have ended. */
 function watchLines(emulator: TestEmulator): { made: number; ended: number } {
   const seen = { made: 0, ended: 0 }
-  const operation = emulator.sandbox.service.operations.get('batch-predictions.results')
-  if (operation === undefined) throw new Error('there is no operation for results')
+  const operation = emulator.sandbox.service.operations.get('batch-predictions.results') as Operation
   function* watched(lines: Iterable<string>) {
     try {
       for (const line of lines) {
@@ -144,28 +144,23 @@ test('a setting finishes the items in flight at a cancel', { tags: ['R109', 'R11
   ]
   emulator.advance('2500ms')
   const { id: early } = await createBatch(emulator)
-  const now = async () =>
-    Promise.all([large.id, small.id, early].map(async (id) => counts(await retrieve(emulator, id))))
-  for (const id of [large.id, small.id, early]) await cancel(emulator, id)
-  const nothing = { total: 3, processing: 3 }
+  const ids = [large.id, small.id, early]
+  const now = () => Promise.all(ids.map(async (id) => counts(await retrieve(emulator, id))))
+  for (const id of ids) await cancel(emulator, id)
+  const [ten, four, three] = [{ total: 10 }, { total: 4 }, { total: 3 }]
+  const nothing = { ...three, processing: 3 }
   expect(await now()).toEqual([
-    { total: 10, succeeded: 3, processing: 7 },
-    { total: 4, succeeded: 3, processing: 1 },
+    { ...ten, succeeded: 3, processing: 7 },
+    { ...four, succeeded: 3, processing: 1 },
     nothing,
   ])
   for (const by of ['300ms', '600ms']) {
     emulator.advance(by)
-    expect(await now()).toEqual([
-      { total: 10, succeeded: 6, processing: 4 },
-      { total: 4, succeeded: 4 },
-      nothing,
-    ])
+    const most = { ...ten, succeeded: 6, processing: 4 }
+    expect(await now()).toEqual([most, { ...four, succeeded: 4 }, nothing])
   }
   emulator.advance('100ms')
-  expect(await now()).toEqual([
-    { total: 10, succeeded: 6, canceled: 4 },
-    { total: 4, succeeded: 4 },
-    { total: 3, canceled: 3 },
-  ])
+  const most = { ...ten, succeeded: 6, canceled: 4 }
+  expect(await now()).toEqual([most, { ...four, succeeded: 4 }, { ...three, canceled: 3 }])
   expect((await retrieve(emulator, small.id)).error.detail).toBe('The batch was cancelled.')
 })

@@ -121,13 +121,6 @@ test('only a known key in Authorization gives access', { tags: ['R226'] }, async
   expect(await statusWith('', `?access_token=${KEYS.KU}`)).toBe(401)
 })
 
-test('under --auth any an unknown key acts by its prefix', { tags: ['R227'] }, async () => {
-  const emulator = await testEmulator({ auth: 'any' })
-  expect((await emulator.get('/data-views', { token: 'live_whoever' })).status).toBe(200)
-  expect((await emulator.get('/data-views', { token: 'service_whoever' })).status).toBe(200)
-  expect((await emulator.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
-})
-
 test('request 201 in a window is refused on each of the nineteen, in its error format, and changes nothing', {
   tags: [
     'R122',
