@@ -11,21 +11,14 @@ test('each position has a cursor of its own, which decodes to it', { tags: ['R05
   )
 })
 
-test.for(['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'])(
-  '"%s" is not a cursor',
-  { tags: ['U022'] },
-  (text) => {
-    expect(fromCursor(text)).toBeUndefined()
-  },
-)
+const CODED = ['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١']
 
-test.for(['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١'])(
-  '%s in base64url is not a cursor',
-  { tags: ['U022'] },
-  (text) => {
-    expect(fromCursor(Buffer.from(text).toString('base64url'))).toBeUndefined()
-  },
-)
+test.for([
+  ...['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'],
+  ...CODED.map((text) => Buffer.from(text).toString('base64url')),
+])('"%s" is not a cursor', { tags: ['U022'] }, (text) => {
+  expect(fromCursor(text)).toBeUndefined()
+})
 
 test('only the text that toCursor returns is a cursor', { tags: ['U022'] }, () => {
   fc.assert(
