@@ -91,42 +91,29 @@ const ownTypes = ({ type }: { type: string }) => ({
   type: type.replace(/.*(?=\/)/, 'https://errors.example'),
 })
 
-/** A change of a clean recording, and what it must lead to. */
+/** A change of a clean recording, and the only finding that it must lead to. */
 export interface HarChange {
-  readonly name: string
+  readonly finding: string
   readonly change: Change
-  /** The only difference; absent where a setting answers an open question. */
-  readonly difference?: string
-  /** The only open questions, with the values that make them disappear. */
+  /** Where settings answer open questions: those that make the findings disappear. */
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
 /** A change that breaks the contract. */
-const breach = (name: string, difference: string, ...changes: Change[]): HarChange => ({
-  ...{ name, difference, change: all(...changes) },
-})
+const breach = (finding: string, ...changes: Change[]): HarChange => ({ finding, change: all(...changes) })
 
 /** A change that is another value of settings. */
-const answer = (
-  name: string,
-  settings: Readonly<Record<string, unknown>>,
-  ...changes: Change[]
-): HarChange => ({
-  ...{ name, settings, change: all(...changes) },
-})
+function answer(settings: Readonly<Record<string, unknown>>, ...changes: Change[]): HarChange {
+  return { finding: Object.keys(settings).join(', '), settings, change: all(...changes) }
+}
 
 const BATCH = '/batch-predictions/{batch_prediction_id}'
 const CREATIONS =
   'batch-predictions.create batch-predictions.cancel pages teamspaces.create skills connections agents.claim mcp-servers.oauth'
 
 export const harChanges: readonly HarChange[] = [
+  answer({ 'success.create': 201 }, ...CREATIONS.split(' ').map((each) => status(each, 200, 201))),
   answer(
-    'all creations and actions have the status 201',
-    { 'success.create': 201 },
-    ...CREATIONS.split(' ').map((each) => status(each, 200, 201)),
-  ),
-  answer(
-    'deletions have the status 200 and an empty object',
     { 'success.delete': 200 },
     ...['teamspace-users.delete', 'automations.delete'].flatMap((each) => [
       eachOf(each, 204, ({ response }) => {
@@ -137,113 +124,77 @@ export const harChanges: readonly HarChange[] = [
     ]),
   ),
   breach(
-    'feedback has the status 200',
     'POST /conversations/{conversation_id}/messages/{message_id}: status: 200 instead of 204',
     status('messages.feedback', 204, 200),
   ),
   answer(
-    'a validation error has the status 422',
     { 'status.validation': 422 },
     body('pages.create', 400, { status_code: 422, statusCode: 422 }),
     status('pages.create', 400, 422),
   ),
   breach(
-    'an error has a status that the contract does not have',
     `GET ${BATCH}: status: 418 instead of 401 or 403 or 404 or 429`,
     body('batch-predictions.retrieve', 404, { status: 418, type: 'about:blank' }),
     status('batch-predictions.retrieve', 404, 418),
   ),
   answer(
-    'an error has another word',
     { 'errors.codes': { unauthorized: 'invalid_token' } },
     body('data-views.list', 401, { error: 'invalid_token' }),
   ),
+  breach('POST /pages: error body /message: is required', body('pages.create', 400, { message: undefined })),
   breach(
-    'an error has no message',
-    'POST /pages: error body /message: is required',
-    body('pages.create', 400, { message: undefined }),
-  ),
-  breach(
-    'an error body has another status than the response',
     'POST /pages: error body /status_code: must be 400',
     body('pages.create', 400, { status_code: 422 }),
   ),
   answer(
-    'errors have no statusCode',
     { 'errors.deprecated_status_code': false },
     body('pages.create', 400, { statusCode: undefined }),
     body('pages.create', 429, { statusCode: undefined }),
     body('data-views.list', 401, { statusCode: undefined }),
   ),
   answer(
-    'the types of problems have another address',
     { 'errors.type_base': 'https://errors.example' },
     body('batch-predictions.retrieve', 404, ownTypes),
     body('batch-predictions.create', 409, ownTypes),
     body('batch-predictions.cancel', 409, ownTypes),
   ),
   breach(
-    'a problem has the type of plain JSON',
     `GET ${BATCH}: header Content-Type: is not application/problem+json`,
     header('batch-predictions.retrieve', 404, 'Content-Type', 'application/json'),
   ),
   breach(
-    'no response has X-RateLimit-Remaining',
     'POST /batch-predictions: header X-RateLimit-Remaining: is missing (in 34 entries)',
     header('', undefined, 'X-RateLimit-Remaining'),
   ),
   breach(
-    'X-RateLimit-Reset is a date',
     'GET /data-views: header X-RateLimit-Reset: is not a whole number',
     header('data-views.list', 200, 'X-RateLimit-Reset', 'Sun, 01 Mar 2026 12:00:00 GMT'),
   ),
   answer(
-    'an operation has another limit',
     { 'limits.overrides': [{ operation: 'data-views.list', limit: 50, window_s: 60 }] },
     header('data-views.list', undefined, 'X-RateLimit-Limit', '50'),
   ),
+  breach('POST /pages: header Retry-After: is missing', header('pages.create', 429, 'Retry-After')),
   breach(
-    'a 429 has no Retry-After',
-    'POST /pages: header Retry-After: is missing',
-    header('pages.create', 429, 'Retry-After'),
-  ),
-  breach(
-    'Retry-After is present although requests remain',
     'POST /skills/{skill_id}/promote: header Retry-After: is present, although requests remain',
     header('skills.promote', 200, 'Retry-After', '3'),
   ),
   breach(
-    'a 401 has no WWW-Authenticate',
     'GET /data-views: header WWW-Authenticate: is missing',
     header('data-views.list', 401, 'WWW-Authenticate'),
   ),
   breach(
-    'a text is null',
     'POST /skills/{skill_id}/promote: body /name: must be of the type string, not null',
     body('skills.promote', 200, { name: null }),
   ),
   breach(
-    'a timestamp has no zone',
     'POST /organization/teamspaces: body /created_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
     body('teamspaces.create', 200, { created_at: '2026-01-01T00:00:00' }),
   ),
+  answer({ 'page.parent.missing': 'null' }, body('pages.create', 200, { parent: null })),
+  answer({ 'mcp.list.has_more': 'absent' }, body('mcp-servers.list', 200, { has_more: undefined })),
+  answer({ 'names.warehouse': 'lake' }, body('data-views.list', 200, vendorWord)),
   answer(
-    'a page without a parent shows null',
-    { 'page.parent.missing': 'null' },
-    body('pages.create', 200, { parent: null }),
-  ),
-  answer(
-    'the list of MCP servers has no has_more',
-    { 'mcp.list.has_more': 'absent' },
-    body('mcp-servers.list', 200, { has_more: undefined }),
-  ),
-  answer(
-    'data views have the word of a vendor',
-    { 'names.warehouse': 'lake' },
-    body('data-views.list', 200, vendorWord),
-  ),
-  answer(
-    'batches are created with other names',
     { 'batch.names.items': 'documents', 'batch.names.file_ref': 'document' },
     eachOf('batch-predictions.create', undefined, ({ request }) => {
       const { text = '' } = request.postData ?? {}
@@ -253,17 +204,14 @@ export const harChanges: readonly HarChange[] = [
     }),
   ),
   breach(
-    'a finalizing batch is cancelling in the next poll',
     `GET ${BATCH}: transition: finalizing in entry 39 does not lead to cancelling`,
     newest('batch-predictions.retrieve', /"completed"/, '"cancelling"'),
   ),
   breach(
-    'a cancel changes nothing',
     `POST ${BATCH}/cancel: transition: validating after cancel, instead of cancelling`,
     body('batch-predictions.cancel', 200, { status: 'validating' }),
   ),
   breach(
-    'a creation with a known Idempotency-Key gives another batch',
     'POST /batch-predictions: Idempotency-Key of entry 34: not the first response for the same body',
     (har) => {
       const keyed = entriesOf(har, 'batch-predictions.create', 200).filter(({ request }) =>
