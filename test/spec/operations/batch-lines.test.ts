@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { setSettings } from '../../../src/core/sandboxes/change.ts'
 import { batchEmulator, bring, counts, createBatch, intervene, linesOf } from '../../support/batches.ts'
 import type { TestEmulator } from '../../support/emulator.ts'
 
@@ -74,25 +73,24 @@ test('an errored line has a prediction_failed problem', { tags: ['R251', 'T19'] 
   })
 })
 
-test('settings change the problem in lines of canceled and expired items', { tags: ['U049'] }, async () => {
+test('a canceled line has a problem with the cause of the end', { tags: ['U049'] }, async () => {
   const emulator = await halfway()
-  const cancelled = await endedHalfway(emulator, 'cancelled')
-  const [line] = (await linesOf(emulator, cancelled.id)).slice(-1)
-  expect(line.error).toEqual({
+  const { id } = await endedHalfway(emulator, 'cancelled')
+  expect((await linesOf(emulator, id)).at(-1).error).toEqual({
     type: expect.stringMatching(/\/canceled$/),
     title: 'Canceled',
     status: 422,
     detail: 'The batch was cancelled before 6 of 10 items were finished.',
   })
-  expect((await emulator.get(`/batch-predictions/${cancelled.id}/results`)).assumed).toContain('U049')
-  const named = { code: 'gone_by', title: 'Gone By', status: 410 }
-  setSettings(emulator.sandbox, { ...ITEM_PACE, 'errors.item_problem.expired': named })
-  const expired = await endedHalfway(emulator, 'expired')
-  expect((await linesOf(emulator, expired.id)).at(-1).error).toMatchObject({
-    type: expect.stringMatching(/\/gone_by$/),
-    title: 'Gone By',
-    status: 410,
-  })
+  expect((await emulator.get(`/batch-predictions/${id}/results`)).assumed).toContain('U049')
+})
+
+test('a setting changes the problem in lines of expired items', { tags: ['U049'] }, async () => {
+  const problem = { code: 'gone_by', title: 'Gone By', status: 410 }
+  const emulator = await batchEmulator({ ...ITEM_PACE, 'errors.item_problem.expired': problem })
+  const { id } = await endedHalfway(emulator, 'expired')
+  const { type, title, status } = (await linesOf(emulator, id)).at(-1).error
+  expect([type.split('/').at(-1), title, status]).toEqual(['gone_by', 'Gone By', 410])
 })
 
 test('a setting makes the unfinished items of a failed batch canceled', { tags: ['T17'] }, async () => {

@@ -98,23 +98,6 @@ test('no request causes a 5xx or a stack trace', { tags: ['R254', 'R253', 'R240'
   )
 })
 
-test('a body nested 5,000 deep, or of millions of tokens, is refused, and later requests are served', async () => {
-  const emulator = await withSamples()
-  const deep = `{"name": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
-  const wide = `{"items": [${'{},'.repeat(1_000_000)}{}]}`
-  for (const [path, raw] of [
-    ['/pages', deep],
-    ['/batch-predictions', deep],
-    ['/batch-predictions', wide],
-  ] as const) {
-    const before = emulator.digest()
-    const response = await emulator.request('POST', path, { raw })
-    expect(response.status).toBe(400)
-    expect(emulator.digest()).toBe(before)
-  }
-  expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)
-})
-
 test('__proto__ is an id and a key like any other', { tags: ['R012', 'R090', 'R271', 'R273'] }, async () => {
   const ids = ['__proto__', 'constructor', 'toString']
   const facts = { teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00Z' }

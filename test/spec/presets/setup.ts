@@ -6,46 +6,13 @@ import { baseCollections, KEYS, START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
 import { controlOf } from '../../support/control.ts'
 import { nextHeld } from '../../support/faults.ts'
-import {
-  bearer,
-  type Client,
-  type ClientView,
-  overSocket,
-  requestBytes,
-  type WireView,
-} from '../../support/wire-client.ts'
+import { bearer, type Client, type ClientView, overSocket, requestBytes } from '../../support/wire-client.ts'
 import { parse } from './views.ts'
 
 type Changes = Parameters<typeof aBatch>[0]
 
 /** A separate sandbox in which a test observes a preset through one client. */
-export interface Subject {
-  readonly sandbox: Sandbox
-  readonly port: number
-  /** Arms the preset, with fields that override its own. */
-  arm(preset: string, overrides?: JsonObject): Promise<void>
-  /** Removes every rule. */
-  clear(): Promise<void>
-  /** A request with the key KU. */
-  call(method: string, path: string, more?: StageCall): Promise<ClientView>
-  get(path: string): Promise<ClientView>
-  post(path: string, json: unknown): Promise<ClientView>
-  /** The parsed body of a GET. */
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
-  read(path: string): Promise<any>
-  /** The same request over a new connection, as bytes. */
-  raw(method: string, path: string, more?: StageCall): Promise<WireView>
-  // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
-  control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
-  /** Advances the clock, which also waits for deliveries in flight. */
-  advance(by: string): Promise<unknown>
-  /** Creates a batch and returns the response body. */
-  created(changes?: Changes): Promise<{ id: string; status: string }>
-  /** Creates a batch and returns its id. */
-  batch(changes?: Changes): Promise<string>
-  /** As {@link Subject.batch}, and completes the batch. */
-  finished(changes?: Changes): Promise<string>
-}
+export type Subject = ReturnType<typeof subjectIn>
 
 export interface StageCall {
   readonly json?: unknown
@@ -85,7 +52,7 @@ export async function setup(): Promise<{ subject(client: Client): Promise<Subjec
   }
 }
 
-function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Subject {
+function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client) {
   const { port } = emulator
   const prefix = `/@${sandbox.name}/v1`
   const control = controlOf(emulator, sandbox.name)
@@ -93,39 +60,47 @@ function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client):
     headers: { ...bearer(KEYS.KU), ...headers },
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),
   })
-  const call: Subject['call'] = (method, path, more = {}) =>
+  /** A request with the key KU. */
+  const call = (method: string, path: string, more: StageCall = {}): Promise<ClientView> =>
     client(`http://127.0.0.1:${port}${prefix}${path}`, {
       ...{ method, ...sent(more) },
       ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
     })
-  const get: Subject['get'] = (path) => call('GET', path)
-  const post: Subject['post'] = (path, json) => call('POST', path, { json })
-  const created: Subject['created'] = async (changes) =>
+  const get = (path: string) => call('GET', path)
+  const post = (path: string, json: unknown) => call('POST', path, { json })
+  /** Creates a batch and returns the response body. */
+  const created = async (changes?: Changes): Promise<{ id: string; status: string }> =>
     parse((await post('/batch-predictions', aBatch(changes))).body)
-  const batch: Subject['batch'] = async (changes) => (await created(changes)).id
+  const batch = async (changes?: Changes) => (await created(changes)).id
   return {
     sandbox,
     port,
-    arm: async (preset, overrides = {}) => {
+    /** Arms the preset, with fields that override its own. */
+    arm: async (preset: string, overrides: JsonObject = {}) => {
       const { status, body } = await control('POST', '/faults', { preset, ...overrides })
       if (status >= 300) throw new Error(JSON.stringify(body))
     },
+    /** Removes every rule. */
     clear: async () => void (await control('DELETE', '/faults')),
     call,
     get,
     post,
-    read: async (path) => parse((await get(path)).body),
-    raw: (method, path, more = {}) => {
+    /** The parsed body of a GET. */
+    read: async (path: string) => parse((await get(path)).body),
+    /** A request over a new connection, as bytes. */
+    raw: (method: string, path: string, more: StageCall = {}) => {
       const { headers, ...body } = sent(more)
       const host = { Host: `127.0.0.1:${port}` }
       const bytes = requestBytes({ method, path: prefix + path, headers: { ...host, ...headers }, ...body })
       return overSocket(port, bytes, more.untilHeld ? nextHeld(sandbox) : undefined)
     },
     control,
-    advance: (by) => control('POST', '/clock/advance', { by }),
+    /** Advances the clock, which also waits for deliveries in flight. */
+    advance: (by: string) => control('POST', '/clock/advance', { by }),
     created,
     batch,
-    finished: async (changes) => {
+    /** Creates a batch that is completed. */
+    finished: async (changes?: Changes) => {
       const id = await batch(changes)
       await control('POST', `/batches/${id}/complete`)
       return id
