@@ -45,9 +45,7 @@ test('a file that is broken later leaves all files as they were, and its problem
   expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
 })
 
-test('a folder that is created after the start is listed at once, and followed', {
-  timeout: 60_000,
-}, async () => {
+test('a folder that is created after the start is listed and followed', { timeout: 60_000 }, async () => {
   const folder = join(folderWith({}), 'later')
   const emulator = await testEmulator({ endpoints: folder })
   expect((await emulator.get('/x')).status).toBe(404)

@@ -112,9 +112,7 @@ test('records of built-in collections are checked as everywhere, and never show 
   expect(emulator.state('messages')).toHaveLength(1)
 })
 
-test('a function that does not end is stopped, and the next request is served', {
-  timeout: 20_000,
-}, async () => {
+test('a function that does not end is stopped, others are served', { timeout: 20_000 }, async () => {
   const endless = defineEndpoint({
     method: 'GET',
     path: '/endless',

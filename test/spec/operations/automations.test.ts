@@ -34,9 +34,7 @@ async function listed(emulator: TestEmulator, path = at): Promise<string[]> {
   return (await emulator.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
 }
 
-test('a deleted automation disappears, and no other record changes', {
-  tags: ['R120', 'R184', 'R185', 'R186'],
-}, async () => {
+test('only the deleted automation disappears', { tags: ['R120', 'R184', 'R185', 'R186'] }, async () => {
   const runs = [aRun('r1', 'u1', 'executed'), aRun('r2', 'u1'), aRun('r3', 'u2')]
   const emulator = await automationEmulator({ collections: { agent_runs: runs } })
   const others = () => [

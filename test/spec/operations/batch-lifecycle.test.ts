@@ -62,9 +62,7 @@ test.for(batchStatuses)(
   },
 )
 
-test('the error of a batch is a problem, a given object, or empty', {
-  tags: ['R091', 'R106', 'U010'],
-}, async () => {
+test('the error of a batch is a problem, given, or empty', { tags: ['R091', 'R106', 'U010'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   expect((await bring(emulator, id, 'failed')).error).toEqual({

@@ -38,9 +38,7 @@ test('the error of an unknown id names the nearest known one', { tags: ['R201'] 
   expect(response.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
-test('a deprecated id is accepted and runs as another', {
-  tags: ['R206', 'R289', 'R078', 'U037'],
-}, async () => {
+test('a deprecated id runs as another', { tags: ['R206', 'R289', 'R078', 'U037'] }, async () => {
   const emulator = await batchEmulator({ models })
   const response = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect([response.status, response.body.model]).toEqual([200, 'fast-old'])

@@ -18,9 +18,7 @@ const views = (count: number) => Array.from({ length: count }, (_, n) => view(n)
 const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
-test('the list and its items have exactly their fields', {
-  tags: ['R006', 'R059', 'R060', 'R181'],
-}, async () => {
+test('list and items have exactly their fields', { tags: ['R006', 'R059', 'R060', 'R181'] }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(1) } })
   const { body, assumed } = await emulator.get('/data-views')
   const shown = {
@@ -34,9 +32,7 @@ test('the list and its items have exactly their fields', {
   expect([body, assumed]).toEqual([{ object: 'list', data: [shown] }, ['U006']])
 })
 
-test('the configured word is in the field of responses and fixtures', {
-  tags: ['R059', 'U006'],
-}, async () => {
+test('the configured word is in the field of the dataset', { tags: ['R059', 'U006'] }, async () => {
   const { dataset_name: _, ...rest } = view(1)
   const emulator = await testEmulator({
     collections: { data_views: [view(0), { ...rest, lake_dataset_name: 'dataset_1' }] },

@@ -126,9 +126,7 @@ test('no response and no document has the state or the code of a flow', { tags: 
   expect(everything).not.toMatch(/state-f1|code-1|code-2/)
 })
 
-test('a completed flow responds with the callback result', {
-  tags: ['R050', 'R051', 'R053', 'R146'],
-}, async () => {
+test('a flow ends with the callback result', { tags: ['R050', 'R051', 'R053', 'R146'] }, async () => {
   const { status, body, assumed } = await callback(await mcpEmulator(), proof)
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -220,9 +218,7 @@ test.for([
   await refusedAt(await mcpEmulator(), { ...proof, [member]: value }, `/${member}`)
 })
 
-test('neither a digest nor the state of another server is a state', {
-  tags: ['R143', 'R144', 'U033'],
-}, async () => {
+test('a digest, or the state of another, is no state', { tags: ['R143', 'R144', 'U033'] }, async () => {
   const emulator = await mcpEmulator()
   await refusedAt(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
   expect((await refusedAt(emulator, proof, '/state', 's2')).assumed).toContain('U033')
@@ -251,9 +247,7 @@ test('a redirect_uri over http is refused in a fixture', { tags: ['R145', 'R284'
   await expect(testEmulator({ collections })).rejects.toThrow('/collections/oauth_flows/0/redirect_uri')
 })
 
-test('a service key is refused first, whatever its permissions', {
-  tags: ['R147', 'R227', 'R228'],
-}, async () => {
+test('a service key is refused, whatever it may do', { tags: ['R147', 'R227', 'R228'] }, async () => {
   const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
   const strong = { ...facts, id: 'key-strong', token: 'service_strong', permissions: ['organization:edit'] }
   const emulator = await mcpEmulator({ collections: { api_keys: [strong] } })
@@ -291,9 +285,7 @@ test('query parameters are ignored, and a setting removes has_more', { tags: ['R
   expect([Object.keys(body), body.data.length]).toEqual([['object', 'data'], 2])
 })
 
-test('a flow of the control API completes with its own state and code', {
-  tags: ['R143', 'R144'],
-}, async () => {
+test('a flow of the control API has its own state and code', { tags: ['R143', 'R144'] }, async () => {
   const emulator = await mcpEmulator()
   const flow = startFlow(emulator, 's2', 'http://localhost:3000/cb')
   const other = startFlow(emulator, 's2', 'http://localhost:3000/cb')

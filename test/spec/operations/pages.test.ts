@@ -15,9 +15,7 @@ const pages = [
 ]
 const collections = { pages }
 
-test('the response is a page and nothing else', {
-  tags: ['R006', 'R011', 'R015', 'R017', 'R139'],
-}, async () => {
+test('the response is a whole page', { tags: ['R006', 'R011', 'R015', 'R017', 'R139'] }, async () => {
   const emulator = await testEmulator()
   emulator.advance('36h')
   const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
@@ -149,9 +147,7 @@ test('page.parent.other=passthrough keeps any object unchanged', { tags: ['R016'
   await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
-test('name is required, parent is optional, and settings change that', {
-  tags: ['R138', 'U015'],
-}, async () => {
+test('name is required, parent is optional; settings change that', { tags: ['R138', 'U015'] }, async () => {
   const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id: 'parent' }
   expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)

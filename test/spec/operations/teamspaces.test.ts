@@ -8,9 +8,7 @@ import { pointersOf, refused } from '../../support/refusal.ts'
 const CREATE = '/organization/teamspaces'
 const A = '/organization/teamspaces/ts-a'
 
-test('a request needs only a name, and the response is a teamspace and nothing else', {
-  tags: ['R006', 'R018', 'R152', 'R154', 'T01'],
-}, async () => {
+test('a request needs only a name', { tags: ['R006', 'R018', 'R152', 'R154', 'T01'] }, async () => {
   const emulator = await testEmulator()
   const { status, body } = await emulator.post(CREATE, { name: 'Bridge' })
   expect(status).toBe(200)
@@ -176,9 +174,7 @@ test.for([
   expect(response.body.message).toBe(`There is no teamspace with the id "${id}".`)
 })
 
-test('the creator is the owner, and manages the teamspace with the same key', {
-  tags: ['R031'],
-}, async () => {
+test('the creator is the owner, and manages it with the same key', { tags: ['R031'] }, async () => {
   const emulator = await testEmulator()
   const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KM' })).body
   const { data } = (await emulator.get(`${CREATE}/${id}/users`, { key: 'KM' })).body
