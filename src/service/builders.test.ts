@@ -89,14 +89,10 @@ test('a record replaces the one with the same id', async () => {
 })
 
 test('every field can be overridden, and equal calls return equal values', () => {
-  expect(aBatch({ items: 2, model: 'm', metadata: { a: 'b' } })).toMatchObject({
-    model: 'm',
-    metadata: { a: 'b' },
-  })
-  expect(aBatch({ items: 2 }).items).toEqual([
-    { file_id: 'file-invoice-1', custom_id: 'item-1' },
-    { file_id: 'file-invoice-1', custom_id: 'item-2' },
-  ])
+  const changes = { model: 'm', metadata: { a: 'b' } }
+  expect(aBatch({ items: 2, ...changes })).toMatchObject(changes)
+  const items = ['item-1', 'item-2'].map((custom_id) => ({ file_id: 'file-invoice-1', custom_id }))
+  expect(aBatch({ items: 2 }).items).toEqual(items)
   expect(aUserRecord({ id: 'u2' })).toEqual({ ...aUserRecord(), id: 'u2' })
   expect(aBatch()).toEqual(aBatch())
 })

@@ -23,10 +23,8 @@ test('a record that is gone is no drift, unless all are', async () => {
       answer.body = { status_code: 404, error: 'missing', message: 'No.', retryable: false, details: {} }
     })
   const one = await against((await gone(/data-views/)).against, [], await reads())
-  expect([one.texts, one.live.notes.filter((each: string) => each.includes('gone'))]).toEqual([
-    [],
-    ['3 not compared: record gone'],
-  ])
+  expect(one.texts).toEqual([])
+  expect(one.live.notes).toContain('3 not compared: record gone')
   const all = await against((await gone(/./)).against, [], await reads())
   expect(all.code).toBe(1)
   expect(all.texts).toContain('gone GET /data-views: status: 404 instead of 200')

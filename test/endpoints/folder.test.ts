@@ -29,15 +29,11 @@ test('files of a folder respond, and changed files and helpers are loaded again 
 test('a file that is broken later leaves all files as they were, and its problem has file and line', async () => {
   const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
   const emulator = await testEmulator({ endpoints: folder })
-  put(folder, {
-    'hello.ts': HELLO('b').replace("'GET'", "'GOT'"),
-    'more.ts': HELLO('c').replace('/hello', '/more'),
-  })
+  const broken = HELLO('b').replace("'GET'", "'GOT'")
+  put(folder, { 'hello.ts': broken, 'more.ts': HELLO('c').replace('/hello', '/more') })
   const { body } = await emulator.control('GET', '/endpoints')
-  expect(body).toMatchObject({
-    generation: 1,
-    problems: [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)],
-  })
+  const problems = [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)]
+  expect(body).toMatchObject({ generation: 1, problems })
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   expect((await emulator.get('/more')).status).toBe(404)
   put(folder, { 'hello.ts': HELLO('b') })

@@ -124,9 +124,8 @@ test('a changed result shows that the recorded one is given', async () => {
   const emulator = await testEmulator({ endpoints: folderWith(FILES) })
   await emulator.get('/open')
   const { file, bundle } = await recorded(emulator)
-  Object.assign(bundle.endpoints?.results[0]?.reply ?? {}, {
-    bytes: Buffer.from('other text').toString('base64'),
-  })
+  const bytes = Buffer.from('other text').toString('base64')
+  Object.assign(bundle.endpoints?.results[0]?.reply ?? {}, { bytes })
   writeFileSync(file, JSON.stringify(bundle))
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([
@@ -169,10 +168,8 @@ test('after a reload the recording has the results only, also those of an endpoi
   await emulator.get('/opened')
   const { file, bundle } = await recorded(emulator)
   expect(bundle.endpoints?.files).toEqual({})
-  expect(await command(['replay', file, '--endpoints', endpoints])).toMatchObject({
-    code: 0,
-    out: expect.stringContaining(GIVEN),
-  })
+  const { code, out } = await command(['replay', file, '--endpoints', endpoints])
+  expect([code, out]).toEqual([0, expect.stringContaining(GIVEN)])
 })
 
 test('a rule about an operation that is gone does not stop a replay', async () => {

@@ -10,17 +10,8 @@ async function endedHalfway(emulator: TestEmulator, status: string) {
 }
 
 const ODD_IDS = [
-  '"quoted"',
-  'a\nb',
-  'a\r\nb',
-  'a\u2028b\u2029c',
-  '\u{1F600}'.repeat(128),
-  'x'.repeat(128),
-  '\ud800',
-  '\u0000',
-  '__proto__',
-  '\\',
-  '</script>',
+  ...['"quoted"', 'a\nb', 'a\r\nb', 'a\u2028b\u2029c', '\ud800', '\u0000', '__proto__', '\\', '</script>'],
+  ...['\u{1F600}'.repeat(128), 'x'.repeat(128)],
 ]
 
 const ITEM_PACE = { 'batch.pace': { in_progress: { per_item: '100ms', concurrency: 1 } } }
