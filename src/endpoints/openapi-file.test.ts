@@ -105,22 +105,9 @@ test('an operation without an example has a 501 that names the schema and the co
 })
 
 test('a document in JSON gives the same definitions, with its own lines', () => {
-  const value = JSON.stringify(
-    {
-      openapi: '3.0.3',
-      paths: {
-        '/search': {
-          get: {
-            responses: {
-              default: { content: { 'application/json': { example: null, schema: { example: 5 } } } },
-            },
-          },
-        },
-      },
-    },
-    null,
-    2,
-  )
+  const content = { 'application/json': { example: null, schema: { example: 5 } } }
+  const paths = { '/search': { get: { responses: { default: { content } } } } }
+  const value = JSON.stringify({ openapi: '3.0.3', paths }, null, 2)
   expect(definitionsOf(value, 'a.json')).toMatchObject([
     { responses: [{ status: 200, body: 5 }], source: { line: 5 } },
   ])
@@ -135,140 +122,91 @@ paths: { /notes: { post: { requestBody: { content: { application/json: { schema:
   expect(pointersOf(body('{ type: number, maximum: 1, exclusiveMaximum: false }'), 1)).toEqual([])
 })
 
-const operation = (fields: string) => `openapi: 3.1.0\npaths:\n  /search:\n    get: ${fields}\n`
 const json = (fields: object) => JSON.stringify({ openapi: '3.1.0', ...fields })
 const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
-const response = (schema: string) =>
-  `{ responses: { '200': { content: { application/json: { schema: ${schema} } } } } }`
+const path = (name: string) => `openapi: 3.1.0\npaths:\n  ${name}`
+/** A document whose only operation responds with a schema. */
+const responding = (schema: string) =>
+  path(
+    `/search:\n    get: { responses: { '200': { content: { application/json: { schema: ${schema} } } } } }\n`,
+  )
+const paths = (count: number, operations: object) =>
+  json({ paths: Object.fromEntries(Array.from({ length: count }, (_, n) => [`/a${n}`, operations])) })
+const A = { content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } }
+const REPEATED = JSON.stringify({
+  ...JSON.parse(paths(900, { post: { requestBody: { $ref: '#/components/requestBodies/A' } } })),
+  components: { requestBodies: { A }, schemas: { A: { description: 'a'.repeat(500_000) } } },
+})
+const LOOP =
+  "components: { schemas: { A: { $ref: '#/components/schemas/B' }, B: { $ref: '#/components/schemas/A' } } }"
+const NESTED = /^1: is nested more than 100 levels/
 
-/** A document, its message with the line in front, and the extension of its file. */
+/** A document, its message after the name of the file, and the extension of its file. */
 const HOSTILE: Readonly<Record<string, readonly [text: string, message: RegExp, extension?: string]>> = {
-  'an empty file': ['', /^a.yaml:1: \/openapi: must be 3.0 or 3.1/],
-  'no object': ['- a', /^a.yaml:1: \/openapi: must be/],
-  'Swagger 2': ['swagger: "2.0"\npaths: {}', /^a.yaml:1: \/openapi: must be 3.0 or 3.1/],
-  'OpenAPI 3.2': ['info: {}\nopenapi: 3.2.0', /^a.yaml:2: \/openapi: must be/],
-  'paths in a list': ['openapi: 3.1.0\npaths: []', /^a.yaml:2: \/paths: must be an object/],
-  'an alias': ['a: &a [x]\nb: [*a, *a]', /^a.yaml:1: has the anchor &a; write plain YAML/],
-  'an alias without its anchor': ['a: 1\nb: *a', /^a.yaml:2: has the alias \*a/],
+  'an empty file': ['', /^1: \/openapi: must be 3.0 or 3.1/],
+  'no object': ['- a', /^1: \/openapi: must be/],
+  'Swagger 2': ['swagger: "2.0"\npaths: {}', /^1: \/openapi: must be 3.0 or 3.1/],
+  'OpenAPI 3.2': ['info: {}\nopenapi: 3.2.0', /^2: \/openapi: must be/],
+  'paths in a list': ['openapi: 3.1.0\npaths: []', /^2: \/paths: must be an object/],
+  'an alias': ['a: &a [x]\nb: [*a, *a]', /^1: has the anchor &a; write plain YAML/],
+  'an alias without its anchor': ['a: 1\nb: *a', /^2: has the alias \*a/],
   'nested aliases that unfold to a billion values': [
     Array.from({ length: 9 }, (_, n) => `a${n}: &a${n} [${`*a${n - 1},`.repeat(9)}]`).join('\n'),
-    /^a.yaml:1: has the anchor &a0/,
+    /^1: has the anchor &a0/,
   ],
-  'a tag of JavaScript': ['a: 1\nb: !!js/function "() => 1"', /^a.yaml:2: has the tag !!js\/function/],
-  'a tag of YAML': ['a: !!binary aGVsbG8=', /^a.yaml:1: has the tag !!binary/],
-  'a directive': ['%YAML 1.1\n---\na: yes', /^a.yaml:1: has the directive-line %YAML 1.1/],
-  'two documents': ['a: 1\n---\nb: 2', /^a.yaml:1: must have one document/],
-  'a mistake of YAML': ['a: 1\nb: [', /^a.yaml:2: is not YAML: /],
-  'a mistake of JSON': ['{\n"a": tru}', /^a.json:2: is not JSON/, 'json'],
-  'a value as a key': ['a: 1\n? [b]\n: c', /^a.yaml:2: is not YAML: /],
-  'lists in 100,000 levels': [`[${'['.repeat(100_000)}`, /^a.yaml:1: is nested more than 100 levels/],
-  'closed lists in 5,000 levels': [deep('[', ']', 5_000), /^a.yaml:1: is nested more than 100 levels/],
-  'objects in 20,000 levels': [deep('{a: ', '}', 20_000), /^a.yaml:1: is nested more than 100 levels/],
-  'a list in a list in one line': [`${'- '.repeat(100_000)}a`, /^a.yaml:1: is nested more than 100 levels/],
-  'keys of keys': [`${'? '.repeat(100_000)}a`, /^a.yaml:1: is nested more than 100 levels/],
-  'JSON in 50,000 levels': [deep('[', ']', 50_000), /^a.json:1: is n/, 'json'],
-  'JSON in 200 levels': [
-    json({ x: JSON.parse(deep('[', ']', 200)) }),
-    /^a.json:1: is nested more than/,
-    'json',
-  ],
+  'a tag of JavaScript': ['a: 1\nb: !!js/function "() => 1"', /^2: has the tag !!js\/function/],
+  'a tag of YAML': ['a: !!binary aGVsbG8=', /^1: has the tag !!binary/],
+  'a directive': ['%YAML 1.1\n---\na: yes', /^1: has the directive-line %YAML 1.1/],
+  'two documents': ['a: 1\n---\nb: 2', /^1: must have one document/],
+  'a mistake of YAML': ['a: 1\nb: [', /^2: is not YAML: /],
+  'a mistake of JSON': ['{\n"a": tru}', /^2: is not JSON/, 'json'],
+  'a value as a key': ['a: 1\n? [b]\n: c', /^2: is not YAML: /],
+  'lists in 100,000 levels': [`[${'['.repeat(100_000)}`, NESTED],
+  'closed lists in 5,000 levels': [deep('[', ']', 5_000), NESTED],
+  'objects in 20,000 levels': [deep('{a: ', '}', 20_000), NESTED],
+  'a list in a list in one line': [`${'- '.repeat(100_000)}a`, NESTED],
+  'keys of keys': [`${'? '.repeat(100_000)}a`, NESTED],
+  'JSON in 50,000 levels': [deep('[', ']', 50_000), /^1: is n/, 'json'],
+  'JSON in 200 levels': [json({ x: JSON.parse(deep('[', ']', 200)) }), /^1: is nested more than/, 'json'],
   '5 MB of paths': [
-    json({
-      paths: Object.fromEntries(
-        Array.from({ length: 100_000 }, (_, n) => [`/a${n}`, { get: { responses: {} } }]),
-      ),
-    }),
-    /^a.json:1: has more than 1000000 characters/,
+    paths(100_000, { get: { responses: {} } }),
+    /^1: has more than 1000000 characters/,
     'json',
   ],
-  '1,001 paths': [
-    json({ paths: Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`/a${n}`, {}])) }),
-    /^a.json:1: \/paths: has more than 1000 paths/,
-    'json',
-  ],
-  '450,000 commas': [`[${','.repeat(450_000)}]`, /^a.yaml:1: is too long for YAML; convert it to JSON/],
-  'a path that is no template': [
-    'openapi: 3.1.0\npaths:\n  /a/{b}.json:\n    get: {}',
-    /^a.yaml:3: \/paths\/~1a~1\{b\}.json: has "/,
-  ],
-  'a path without a slash': [
-    'openapi: 3.1.0\npaths:\n  search: { get: {} }',
-    /^a.yaml:3: \/paths\/search: must begin with a slash/,
-  ],
+  '1,001 paths': [paths(1_001, {}), /^1: \/paths: has more than 1000 paths/, 'json'],
+  '450,000 commas': [`[${','.repeat(450_000)}]`, /^1: is too long for YAML; convert it to JSON/],
+  'a path that is no template': [path('/a/{b}.json:\n    get: {}'), /^3: \/paths\/~1a~1\{b\}.json: has "/],
+  'a path without a slash': [path('search: { get: {} }'), /^3: \/paths\/search: must begin with a slash/],
   'a $ref to another file': [
-    operation(response('{ $ref: "other.yaml#/Hit" }')),
-    /^a.yaml:4: \/paths\/~1search\/get: \$ref "other.yaml#\/Hit" leads out of the file/,
+    responding('{ $ref: "other.yaml#/Hit" }'),
+    /^4: \/paths\/~1search\/get: \$ref "other.yaml#\/Hit" leads out of the file/,
   ],
-  'a $ref to the network': [
-    operation(response('{ $ref: "http://127.0.0.1:1/a" }')),
-    /^a.yaml:4: .*leads out of the file/,
-  ],
-  'a $ref to /etc/passwd': [
-    'openapi: 3.1.0\npaths:\n  /search: { $ref: /etc/passwd }',
-    /^a.yaml:3: .*leads out of the file/,
-  ],
-  'a $ref without a target': [
-    operation(response('{ $ref: "#/components/schemas/Hit" }')),
-    /^a.yaml:4: .*has no target/,
-  ],
-  'a $ref with a broken escape': [
-    operation(response('{ $ref: "#/%E0%A4%A" }')),
-    /^a.yaml:4: .*has no target/,
-  ],
+  'a $ref to the network': [responding('{ $ref: "http://127.0.0.1:1/a" }'), /^4: .*leads out of the file/],
+  'a $ref to /etc/passwd': [path('/search: { $ref: /etc/passwd }'), /^3: .*leads out of the file/],
+  'a $ref without a target': [responding('{ $ref: "#/components/schemas/Hit" }'), /^4: .*has no target/],
+  'a $ref with a broken escape': [responding('{ $ref: "#/%E0%A4%A" }'), /^4: .*has no target/],
   'a $ref that leads back to itself': [
-    `${operation(response('{ $ref: "#/components/schemas/A" }'))}components: { schemas: { A: { $ref: '#/components/schemas/B' }, B: { $ref: '#/components/schemas/A' } } }`,
-    /^a.yaml:4: .*leads back to itself/,
+    responding('{ $ref: "#/components/schemas/A" }') + LOOP,
+    /^4: .*leads back to itself/,
   ],
-  'a prototype as a target': [
-    operation(response('{ $ref: "#/constructor/prototype" }')),
-    /^a.yaml:4: .*has no target/,
-  ],
-  'schemas that are repeated for each path': [
-    json({
-      paths: Object.fromEntries(
-        Array.from({ length: 900 }, (_, n) => [
-          `/a${n}`,
-          { post: { requestBody: { $ref: '#/components/requestBodies/A' } } },
-        ]),
-      ),
-      components: {
-        requestBodies: {
-          A: { content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } },
-        },
-        schemas: { A: { description: 'a'.repeat(500_000) } },
-      },
-    }),
-    /^a.json:1: .*more than 10000000 characters/,
-    'json',
-  ],
+  'a prototype as a target': [responding('{ $ref: "#/constructor/prototype" }'), /^4: .*has no target/],
+  'schemas that are repeated for each path': [REPEATED, /^1: .*more than 10000000 characters/, 'json'],
 }
 
-test.each(Object.entries(HOSTILE))(
-  '%s is refused with file and line',
-  (_, [text, message, extension = 'yaml']) => {
-    const definitions = () => definitionsOf(text, `a.${extension}`)
-    expect(definitions).toThrow(ScenarioError)
-    expect(definitions).toThrow(message)
-  },
-)
+test.each(Object.entries(HOSTILE))('%s has its file and line', (_, [text, message, extension = 'yaml']) => {
+  const definitions = () => definitionsOf(text, `a.${extension}`)
+  expect(definitions).toThrow(ScenarioError)
+  expect(definitions).toThrow(new RegExp(message.source.replace('^', `^a.${extension}:`)))
+})
 
 test('names of JavaScript are names like any other', () => {
-  const text = json({
-    paths: {
-      '/search': {
-        post: {
-          requestBody: {
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/__proto__' } } },
-          },
-        },
-      },
-    },
-    components: 0,
-  }).replace(
-    '"components":0',
-    '"components":{"schemas":{"__proto__":{"type":"object","required":["toString"]}}}',
+  const schema = '{"__proto__": {"type": "object", "required": ["toString"]}}'
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/__proto__' } } }
+  const text = json({ paths: { '/search': { post: { requestBody: { content } } } }, components: 0 })
+  const [definition] = definitionsOf(
+    text.replace('"components":0', `"components":{"schemas":${schema}}`),
+    'a.json',
   )
-  const [definition] = definitionsOf(text, 'a.json')
   expect(pointersOf(definition?.body, {})).toEqual(['/toString'])
   expect(pointersOf(definition?.body, JSON.parse('{"toString":1}'))).toEqual([])
   expect(({} as { type?: unknown }).type).toBeUndefined()

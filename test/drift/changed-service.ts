@@ -94,69 +94,39 @@ const set = (fields: (body: Fields) => Fields) => (answer: Answer) => {
 }
 const items = (change: (item: Fields) => Fields) =>
   set(({ data }) => ({ data: (data as Fields[])?.map(change) }))
+const withStatus = (status: number) => (answer: Answer) => {
+  answer.status = status
+}
 
-/** Ten changes of the running service, each with the only finding that it must lead to. */
+/** Changes of the running service, each with the only finding that it must lead to. */
 export const changes: readonly (readonly [
-  name: string,
   path: RegExp,
   change: (answer: Answer) => void,
   finding: string,
 ])[] = [
   [
-    'a field is gone',
     /mcp-servers/,
     items(({ icon_url: _, ...rest }) => rest),
     `gone ${SERVERS}: body /data/*/icon_url: is missing`,
   ],
   [
-    'a field is new',
-    /mcp-servers/,
-    items((item) => ({ ...item, owner: 'Ada' })),
-    `added ${SERVERS}: body /data/*/owner: is new`,
-  ],
-  [
-    'a field has another type',
     /mcp-servers/,
     items((item) => ({ ...item, transport: 7 })),
     `changed ${SERVERS}: body /data/*/transport: is number instead of string`,
   ],
-  ['a field of the list is new', /\/users/, set(() => ({ total: 7 })), `added ${USERS}: body /total: is new`],
+  [/\/users/, set(() => ({ total: 7 })), `added ${USERS}: body /total: is new`],
   [
-    'a field of the list is gone',
-    /\/users/,
-    set(() => ({ has_more: undefined })),
-    `gone ${USERS}: body /has_more: is missing`,
-  ],
-  [
-    'an inner field is gone',
     /\/users/,
     items((item) => ({ ...item, permissions: { agent_ids: [] } })),
     `gone ${USERS}: body /data/*/permissions/role: is missing`,
   ],
+  [/data-views/, withStatus(400), 'changed GET /data-views: status: 400 instead of 200'],
   [
-    'the status is another one',
-    /mcp-servers/,
-    (answer) => {
-      answer.status = 203
-    },
-    `changed ${SERVERS}: status: 203 instead of 200`,
-  ],
-  [
-    'a request is refused',
-    /data-views/,
-    (answer) => {
-      answer.status = 400
-    },
-    'changed GET /data-views: status: 400 instead of 200',
-  ],
-  [
-    'a timestamp has another form',
     /mcp-servers/,
     items((item) => ({ ...item, created_at: '2026-02-03' })),
     `changed ${SERVERS}: body /data/*/created_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z`,
   ],
   [
-    'a header is gone',
     /consumption/,
     ({ headers }) => {
       delete headers['x-ratelimit-remaining']
@@ -167,9 +137,12 @@ export const changes: readonly (readonly [
 
 /** Tests that a change of the service is the only finding. */
 export function testServiceChanges(cases: typeof changes): void {
-  test.each(cases)('%s: the service has changed', async (_, path, change, finding) => {
-    const { against: url } = await changedService(path, change)
-    const { texts, code } = await against(url, [], await reads())
-    expect([texts, code]).toEqual([[finding], 1])
-  })
+  test.each(cases.map(([path, change, finding]) => ({ path, change, finding })))(
+    'the service has changed: $finding',
+    async ({ path, change, finding }) => {
+      const { against: url } = await changedService(path, change)
+      const { texts, code } = await against(url, [], await reads())
+      expect([texts, code]).toEqual([[finding], 1])
+    },
+  )
 }

@@ -12,12 +12,8 @@ test('a recording of the emulator has no difference', async () => {
   expect(report.not_compared).toEqual({ 'refused by a rate limit, which the emulator does not repeat': 1 })
 })
 
-test('there are thirty changes of a recording', () => {
-  expect(harChanges.length).toBe(30)
-})
-
-// Two of them: the slow tests have all.
-testHarChanges(harChanges.filter((_, n) => n % 15 === 0))
+// One of each kind: the slow tests have all.
+testHarChanges(harChanges.slice(1, 3))
 
 test('settings that one run writes make the open questions disappear in the next one', async () => {
   const har = await recorded()

@@ -14,8 +14,6 @@ test('a read that several recordings have is sent once', async () => {
   expect(new Set(requests).size).toBe(requests.length)
 })
 
-test('there are ten changes of the service', () => expect(changes).toHaveLength(10))
-
 testServiceChanges(changes)
 
 test('a record that is gone is no drift, unless all are', async () => {
@@ -25,10 +23,8 @@ test('a record that is gone is no drift, unless all are', async () => {
       answer.body = { status_code: 404, error: 'missing', message: 'No.', retryable: false, details: {} }
     })
   const one = await against((await gone(/data-views/)).against, [], await reads())
-  expect([one.texts, one.live.notes.filter((each: string) => each.includes('gone'))]).toEqual([
-    [],
-    ['3 not compared: record gone'],
-  ])
+  expect(one.texts).toEqual([])
+  expect(one.live.notes).toContain('3 not compared: record gone')
   const all = await against((await gone(/./)).against, [], await reads())
   expect(all.code).toBe(1)
   expect(all.texts).toContain('gone GET /data-views: status: 404 instead of 200')
@@ -54,22 +50,19 @@ test.for([
   // A date of the past: at once.
   ['Sun, 01 Mar 2020 09:00:00 GMT', 1, 1, 0],
   ['Sun, 01 Mar 2020 09:00:00 GMT', 3, 2, 1],
-] as const)(
-  'a 429 with Retry-After %s, %i times, is sent again %i times, and %i requests stay refused',
-  async ([wait, refusals, again, refused]) => {
-    let left: number = refusals
-    const { against: url, requests } = await changedService(/data-views/, (answer) => {
-      if (left-- <= 0) return
-      answer.status = 429
-      answer.headers['retry-after'] = wait
-    })
-    const { texts, code, live } = await against(url, [], await reads())
-    expect([texts, code]).toEqual([[], 0])
-    expect(requests.filter((each, n) => requests.indexOf(each) < n)).toHaveLength(again)
-    const notes = live.notes.filter((each: string) => each.endsWith('refused by a rate limit (429)'))
-    expect(notes).toEqual(refused === 0 ? [] : ['1 not compared: refused by a rate limit (429)'])
-  },
-)
+] as const)('Retry-After %s, %i times: %i repeated, %i refused', async ([wait, refusals, again, refused]) => {
+  let left: number = refusals
+  const { against: url, requests } = await changedService(/data-views/, (answer) => {
+    if (left-- <= 0) return
+    answer.status = 429
+    answer.headers['retry-after'] = wait
+  })
+  const { texts, code, live } = await against(url, [], await reads())
+  expect([texts, code]).toEqual([[], 0])
+  expect(requests.filter((each, n) => requests.indexOf(each) < n)).toHaveLength(again)
+  const notes = live.notes.filter((each: string) => each.endsWith('refused by a rate limit (429)'))
+  expect(notes).toEqual(refused === 0 ? [] : ['1 not compared: refused by a rate limit (429)'])
+})
 
 test('--budget bounds the requests, and a sanitised query is not sent', async () => {
   const { against: url, requests } = await changedService(NONE, () => {})

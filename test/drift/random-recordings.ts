@@ -24,13 +24,14 @@ async function randomRecording(seed: number) {
   const batches: string[] = []
   const pages: string[] = []
   const list = '/organization/teamspaces/ts-a/users'
+  const aBatch = () => `/batch-predictions/${pick(batches) ?? 'none'}`
   const steps: (() => Promise<unknown>)[] = [
     async () =>
       batches.push((await emulator.post('/batch-predictions', batchBody(chance.int(1, 9)))).body.id),
-    () => emulator.get(`/batch-predictions/${pick(batches) ?? 'none'}`),
-    () => emulator.get(`/batch-predictions/${pick(batches) ?? 'none'}`),
-    () => emulator.get(`/batch-predictions/${pick(batches) ?? 'none'}/results`),
-    () => emulator.post(`/batch-predictions/${pick(batches) ?? 'none'}/cancel`),
+    () => emulator.get(aBatch()),
+    () => emulator.get(aBatch()),
+    () => emulator.get(`${aBatch()}/results`),
+    () => emulator.post(`${aBatch()}/cancel`),
     async () => {
       const id = pick(batches)
       const end = chance.pick(['fail', 'expire', 'complete', 'cleanup'])

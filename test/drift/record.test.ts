@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -14,6 +14,9 @@ import { listening, REAL, recordingFolder, recordScript, serving } from './proxy
 
 const json = { 'content-type': 'application/json' }
 
+const contentsOf = (entries: { response: { content: { text?: string } } }[]) =>
+  entries.map(({ response }) => response.content)
+
 test('a command talks to the service through the proxy, and the recording has no difference that blames the emulator', async () => {
   const { base, close } = await new RealService().listen()
   const folder = recordingFolder(`
@@ -24,11 +27,10 @@ test('a command talks to the service through the proxy, and the recording has no
   const { code, err } = await command(folder.argv(base), env)
   await close()
   expect(code).toBe(7)
-  expect(err).toContain(
-    `3 exchanges written to ${folder.har()}. Next: workspace-emulator drift ${folder.har()}`,
-  )
-  expect(statSync(folder.har() ?? '').mode & 0o777).toBe(0o600)
-  const { findings, compared } = JSON.parse((await command(['drift', folder.har() ?? '', '--json'])).out)
+  const har = folder.har() ?? ''
+  expect(err).toContain(`3 exchanges written to ${har}. Next: workspace-emulator drift ${har}`)
+  expect(statSync(har).mode & 0o777).toBe(0o600)
+  const { findings, compared } = JSON.parse((await command(['drift', har, '--json'])).out)
   expect([findings.filter(({ blame }: { blame: string }) => blame !== 'open'), compared]).toEqual([[], 3])
 })
 
@@ -47,15 +49,11 @@ test('the real key is in no file, child or output', async () => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((each) => join(folder, each))
     .filter((each) => statSync(each).isFile())
-  const all = [...files.map((each) => readFileSync(each, 'utf8')), out, err, JSON.stringify(said())].join(
-    '\n',
-  )
+  const texts = files.map((each) => readFileSync(each, 'utf8'))
+  const all = [...texts, out, err, JSON.stringify(said())].join('\n')
   for (const secret of [REAL, 'Zx81kQpLmN55', 'other-S3cret-0042']) expect(all).not.toContain(secret)
-  expect(readFileSync(files.find((each) => each.endsWith('.har')) ?? '', 'utf8')).not.toContain(
-    'Q8sZ1mT4vB7n',
-  )
-  expect(said().env).not.toHaveProperty('REAL_KEY')
-  expect(said().env).not.toHaveProperty('COPY_OF_KEY')
+  expect(JSON.stringify(entries())).not.toContain('Q8sZ1mT4vB7n')
+  for (const name of ['REAL_KEY', 'COPY_OF_KEY']) expect(said().env).not.toHaveProperty(name)
   expect(entries()).toHaveLength(1)
 })
 
@@ -106,9 +104,7 @@ test('bodies are decoded in the recording, and reach the client as they were sen
     say(sizes)`,
   )
   expect(said()).toEqual(Object.values(ENCODINGS).map(({ length }) => length))
-  const texts = entries().map(
-    ({ response }: { response: { content: { text?: string } } }) => response.content.text,
-  )
+  const texts = contentsOf(entries()).map(({ text }) => text)
   const unknown = zstd === undefined ? undefined : TEXT
   expect(texts).toEqual([TEXT, TEXT, TEXT, TEXT, unknown, undefined, TEXT])
 })
@@ -130,7 +126,7 @@ test('a request that the client aborts ends at the service, is recorded without 
     await (await call('/data-views')).text()`,
   )
   expect([code, ended]).toEqual([0, ['/v1/data-views?slow=1']])
-  const contents = entries().map(({ response }: { response: { content: object } }) => response.content)
+  const contents = contentsOf(entries())
   expect(contents).toContainEqual({ size: -1, mimeType: 'application/json' })
   expect(contents).toContainEqual({ size: TEXT.length, mimeType: 'application/json', text: TEXT })
 })
@@ -140,10 +136,8 @@ test('a service that cannot be reached is a 502 with the reason, and a command t
     'http://127.0.0.1:2/v1',
     `const r = await call('/data-views'); say([r.status, await r.json()])`,
   )
-  expect(said()).toEqual([
-    502,
-    expect.objectContaining({ message: 'http://127.0.0.1:2 cannot be reached (ECONNREFUSED).' }),
-  ])
+  const message = 'http://127.0.0.1:2 cannot be reached (ECONNREFUSED).'
+  expect(said()).toMatchObject([502, { message }])
   expect(err).toContain('Does the command read WORKSPACE_BASE_URL and WORKSPACE_API_KEY?')
 })
 
@@ -151,24 +145,18 @@ test('a service that cannot be reached is a 502 with the reason, and a command t
 function certificate() {
   const folder = temporaryDirectory()
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=test'],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost', '-keyout', key, '-out', cert],
-    ],
-    { stdio: 'ignore' },
-  )
+  const request = 'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test'.split(' ')
+  const names = ['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost', '-keyout', key, '-out', cert]
+  execFileSync('openssl', [...request, ...names], { stdio: 'ignore' })
   return { cert, options: { key: readFileSync(key), cert: readFileSync(cert) } }
 }
 
 test('a service with TLS and a private authority is recorded with NODE_EXTRA_CA_CERTS, also through HTTPS_PROXY', async () => {
   const { cert, options } = certificate()
-  const port = await listening(
-    createTlsServer(options, (request: IncomingMessage, response) =>
-      response.writeHead(request.headers.authorization === `Bearer ${REAL}` ? 200 : 401, json).end(TEXT),
-    ) as unknown as ReturnType<typeof createServer>,
+  const server = createTlsServer(options, (request: IncomingMessage, response) =>
+    response.writeHead(request.headers.authorization === `Bearer ${REAL}` ? 200 : 401, json).end(TEXT),
   )
+  const port = await listening(server as unknown as Server)
   const tunnels: string[] = []
   const proxy = createServer()
   proxy.on('connect', (request, socket) => {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
@@ -30,15 +29,11 @@ test('files of a folder respond, and changed files and helpers are loaded again 
 test('a file that is broken later leaves all files as they were, and its problem has file and line', async () => {
   const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
   const emulator = await testEmulator({ endpoints: folder })
-  put(folder, {
-    'hello.ts': HELLO('b').replace("'GET'", "'GOT'"),
-    'more.ts': HELLO('c').replace('/hello', '/more'),
-  })
+  const broken = HELLO('b').replace("'GET'", "'GOT'")
+  put(folder, { 'hello.ts': broken, 'more.ts': HELLO('c').replace('/hello', '/more') })
   const { body } = await emulator.control('GET', '/endpoints')
-  expect(body).toMatchObject({
-    generation: 1,
-    problems: [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)],
-  })
+  const problems = [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)]
+  expect(body).toMatchObject({ generation: 1, problems })
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   expect((await emulator.get('/more')).status).toBe(404)
   put(folder, { 'hello.ts': HELLO('b') })
@@ -46,20 +41,15 @@ test('a file that is broken later leaves all files as they were, and its problem
   expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
 })
 
-test('a folder that is created after the start is followed', { timeout: 60_000 }, async () => {
+test('a folder that is created after the start is listed and followed', { timeout: 60_000 }, async () => {
   const folder = join(folderWith({}), 'later')
   const emulator = await testEmulator({ endpoints: folder })
-  expect((await emulator.get('/hello')).status).toBe(404)
-  put(folder, { 'hello.js': "export default { method: 'GET', path: '/hello', response: {} }" })
+  expect((await emulator.get('/x')).status).toBe(404)
+  put(folder, { 'x.js': GET_X })
+  expect((await emulator.control('GET', '/endpoints')).body.data).toMatchObject([{ name: 'x.list' }])
+  put(folder, { 'x.js': GET_X.replace('/x', '/hello') })
   const status = async () => (await emulator.get('/hello')).status
   await expect.poll(status, { timeout: 30_000 }).toBe(200)
-})
-
-test('a folder that is created after the start is listed at once', async () => {
-  const folder = join(folderWith({}), 'later')
-  const emulator = await testEmulator({ endpoints: folder })
-  put(folder, { 'hello.js': "export default { method: 'GET', path: '/hello', response: {} }" })
-  expect((await emulator.control('GET', '/endpoints')).body.data).toMatchObject([{ name: 'hello.list' }])
 })
 
 test('a stub for certain requests leaves the others to the present files', async () => {
@@ -101,34 +91,11 @@ test('of several broken files, unknown paths name the first, and say how many th
   const wrong = { 'a.js': 'export default {{', 'b.js': 'export default [{}, {}]', 'c.js': ' ' }
   const emulator = await testEmulator({ endpoints: folderWith(wrong), followEndpoints: true })
   const { status, body } = await emulator.get('/unknown')
-  expect([status, body.message, body.mitigation]).toEqual([
-    501,
-    expect.stringMatching(
-      /^There is no such operation, but 3 files of endpoints are broken; first: .*a\.js:1:/,
-    ),
-    'Correct the file; it is loaded again when it is saved. "workspace-emulator endpoints" lists the problems of all files.',
-  ])
-})
-
-test('a rule about an operation that is gone stays and is marked', async () => {
-  const folder = folderWith({
-    'hello.ts': HELLO('a'),
-    'lib/greeting.ts': GREETING('!'),
-    'b.ts': HELLO('b').replace('/hello', '/bye'),
-  })
-  const emulator = await testEmulator({ endpoints: folder })
-  const rule = { match: { operation: 'hello.list' }, do: [{ respond: { status: 503 } }] }
-  expect((await emulator.control('POST', '/faults', rule)).body).not.toHaveProperty('note')
-  rmSync(join(folder, 'hello.ts'))
-  await emulator.control('GET', '/endpoints')
-  const note = 'no operation of this name at present'
-  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ note }])
-  await emulator.control('PUT', '/limits/hello.list', { limit: 3 })
-  expect((await emulator.control('GET', '/limits')).body.overrides).toMatchObject([
-    { operation: 'hello.list', note },
-  ])
-  const near = await emulator.control('POST', '/faults', { ...rule, match: { operation: 'pages.creat' } })
-  expect([near.status, JSON.stringify(near.body)]).toEqual([400, expect.stringContaining('pages.create')])
+  expect(status).toBe(501)
+  expect(body.message).toMatch(
+    /^There is no such operation, but 3 files of endpoints are broken; first: .*a\.js:1:/,
+  )
+  expect(body.mitigation).toContain('"workspace-emulator endpoints" lists the problems of all files.')
 })
 
 test('a limit in the settings may be for an operation that is gone, and not for a misspelt one', async () => {
@@ -152,16 +119,10 @@ test('what breaks a replay is named', async () => {
 })
 
 test('an OpenAPI document gives examples for paths without a contract', async () => {
-  const paths = {
-    '/search': {
-      get: {
-        responses: { 200: { content: { 'application/json': { example: { object: 'list', data: [] } } } } },
-      },
-    },
-    '/agents': {
-      get: { responses: { 200: { content: { 'application/json': { example: { never: true } } } } } },
-    },
-  }
+  const answering = (example: object) => ({
+    get: { responses: { 200: { content: { 'application/json': { example } } } } },
+  })
+  const paths = { '/search': answering({ object: 'list', data: [] }), '/agents': answering({ never: true }) }
   const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths }
   const emulator = await testEmulator({ endpoints: folderWith({ 'api.json': JSON.stringify(document) }) })
   expect((await emulator.get('/search')).body).toEqual({ object: 'list', data: [] })

@@ -2,7 +2,12 @@ import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineEndpoint } from '../../src/endpoints/define.ts'
-import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import {
+  type RequestOptions,
+  type TestEmulator,
+  type TestResponse,
+  testEmulator,
+} from '../support/emulator.ts'
 import { folderWith } from '../support/endpoint-folder.ts'
 import { type TransportName, useTransport } from '../support/transport.ts'
 
@@ -15,50 +20,38 @@ interface Subject {
   readonly name: string
 }
 
-const builtIn: Subject = {
-  path: '/agents/a1/automations',
-  collection: 'automations',
-  name: 'automations',
-}
-
-const own: Subject = {
-  path: '/rooms/a1/notes',
-  collection: 'notes',
-  name: 'rooms.notes',
-}
+const builtIn: Subject = { path: '/agents/a1/automations', collection: 'automations', name: 'automations' }
+const own: Subject = { path: '/rooms/a1/notes', collection: 'notes', name: 'rooms.notes' }
 
 const path = '/rooms/{room_id}/notes'
-const gone = (id = '') => `There is no note with the id "${id}".`
+const one = `${path}/{id}`
 const endpoints = [
-  defineEndpoint({
-    method: 'POST',
-    path,
-    body: { type: 'object' },
-    handle: ({ body, records, caller }) => ({
-      body: records('notes').insert({
-        ...(body as object),
-        _emulator: { teamspace_id: caller.teamspace_id },
-      }),
-    }),
-  }),
   defineEndpoint({
     method: 'GET',
     path,
     handle: ({ records, list, caller }) => ({ body: list(records('notes').visibleTo(caller).toReversed()) }),
   }),
   defineEndpoint({
+    method: 'POST',
+    path,
+    body: { type: 'object' },
+    handle({ body, records, caller }) {
+      const _emulator = { teamspace_id: caller.teamspace_id }
+      return { body: records('notes').insert({ ...(body as object), _emulator }) }
+    },
+  }),
+  defineEndpoint({
     method: 'GET',
-    path: `${path}/{id}`,
+    path: one,
     handle({ records, params, caller, refuse }) {
-      const found = records('notes')
-        .visibleTo(caller)
-        .find(({ id }) => id === params.id)
-      return { body: found ?? refuse(404, 'not_found', gone(params.id)) }
+      const found = records('notes').visibleTo(caller)
+      const note = found.find(({ id }) => id === params.id)
+      return { body: note ?? refuse(404, 'not_found', `There is no note with the id "${params.id}".`) }
     },
   }),
   defineEndpoint({
     method: 'PATCH',
-    path: `${path}/{id}`,
+    path: one,
     body: { type: 'object' },
     handle: ({ records, params, body }) => ({
       body: records('notes').update(params.id ?? '', body as object),
@@ -69,216 +62,110 @@ const endpoints = [
 interface Made {
   readonly emulator: TestEmulator
   readonly subject: Subject
+  /** The folder of the emulator's data. */
+  readonly data: string
+  /** Lists the records. */
+  list(options?: RequestOptions): Promise<TestResponse>
   /** Creates a record and returns it. */
   create(text?: string): Promise<{ readonly id: string; readonly text: string }>
 }
 
+async function made(subject: Subject, data = folderWith({})): Promise<Made> {
+  const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
+  const emulator = await testEmulator({ endpoints, ephemeral: false, data, collections: { agents } })
+  return {
+    emulator,
+    subject,
+    data,
+    list: (options) => emulator.get(subject.path, options),
+    create: async (text = 'x') => (await emulator.post(subject.path, { text })).body,
+  }
+}
+
+type Asked = readonly [title: string, status: number, method: string, path: string, options?: RequestOptions]
+
+const ORIGIN = { origin: 'http://localhost:3000' }
+
+/** Requests, each with its status; `path` follows that of the list. */
+const REQUESTS: readonly Asked[] = [
+  ['a list', 200, 'GET', ''],
+  ['a list without a key', 401, 'GET', '', { key: 'none' }],
+  ['a list with an unknown key', 401, 'GET', '', { token: 'live_nobody' }],
+  ['a list for a service key', 200, 'GET', '', { key: 'KS' }],
+  ['a list for a page of this machine', 200, 'GET', '', { headers: ORIGIN }],
+  ['the head of a list', 200, 'HEAD', ''],
+  ['a creation', 200, 'POST', '', { json: { text: 'a' } }],
+  ['malformed JSON', 400, 'POST', '', { raw: '{' }],
+  ['a body of another type', 415, 'POST', '', { raw: 'x', type: 'text/plain' }],
+  ['a body that is too large', 413, 'POST', '', { raw: 'x'.repeat(1_100_000) }],
+  ['a record', 200, 'GET', '/{id}'],
+  ['a record of another teamspace', 404, 'GET', '/{id}', { key: 'K2' }],
+  ['a missing record', 404, 'GET', '/none'],
+  ['a change', 200, 'PATCH', '/{id}', { json: { text: 'b' } }],
+  ['another method', 405, 'PUT', ''],
+  ['a misspelt path', 404, 'GET', 'x'],
+  [
+    'a preflight',
+    204,
+    'OPTIONS',
+    '',
+    { key: 'none', headers: { ...ORIGIN, 'access-control-request-method': 'POST' } },
+  ],
+]
+
+const HEADERS =
+  /^(content-type|date|allow|www-authenticate|retry-after|vary|x-ratelimit-.*|x-emulator-.*|access-control-.*)$/
+
+/** What has to be the same for a built-in operation and one of the user: the whole body of a success, the form of an error. */
+function viewOf({ status, headers, text, body, assumed }: TestResponse) {
+  const kept = [...headers].filter(([name]) => HEADERS.test(name) && name !== 'x-emulator-assumed')
+  if (status < 300) return { status, kept, assumed, said: text.replaceAll(/[0-9a-f]{24}/g, 'ID') }
+  return { status, kept, said: [Object.keys(body), body.error, body.retryable] }
+}
+
+const last = async ({ emulator }: Made) => (await emulator.control('GET', '/requests?limit=1')).body.data[0]
+
 type Guarantee = readonly [title: string, observe: (made: Made) => Promise<unknown>, expected: unknown]
 
-const statusAfter = async ({ emulator, subject }: Made, action: object, more: object = {}) => {
-  const match = { path: `*${subject.path}` }
-  await emulator.control('POST', '/faults', { match, do: [action], ...more })
-  return (await emulator.get(subject.path)).status
-}
-const last = async ({ emulator }: Made) => (await emulator.control('GET', '/requests?limit=1')).body.data[0]
-const traceOf = async (made: Made) =>
-  (await made.emulator.control('GET', `/explain/${(await last(made)).id}`)).body
-const decided = ({ steps }: { steps: { step: string; outcome: string }[] }) =>
-  steps.find(({ outcome }) => outcome === 'decided')?.step
-
-/** What every operation guarantees. */
-export const GUARANTEES: readonly Guarantee[] = [
-  [
-    'a request without a key is refused',
-    async ({ emulator, subject }) => (await emulator.get(subject.path, { key: 'none' })).status,
-    401,
-  ],
-  [
-    'an unknown key is refused, with the scheme to use',
-    async ({ emulator, subject }) => {
-      const { status, headers } = await emulator.get(subject.path, { token: 'live_nobody' })
-      return [status, headers.get('www-authenticate')]
-    },
-    [401, 'Bearer'],
-  ],
-  [
-    'a service key may call',
-    async ({ emulator, subject }) => (await emulator.get(subject.path, { key: 'KS' })).status,
-    200,
-  ],
+/** What holds over several requests. */
+const COURSES: readonly Guarantee[] = [
   [
     'a denied operation is refused',
-    async ({ emulator, subject }) => {
-      const key = (await emulator.control('GET', '/state/api_keys/key-member')).body
-      await emulator.control('PUT', '/state/api_keys/key-member', {
-        ...key,
-        denied: [`${subject.name}.list`],
-      })
-      return (await emulator.get(subject.path, { key: 'KM' })).status
+    async ({ emulator, subject, list }) => {
+      await emulator.control('PATCH', '/state/api_keys/key-member', { denied: [`${subject.name}.list`] })
+      return (await list({ key: 'KM' })).status
     },
     403,
   ],
-  ['a creation responds with the record', async ({ create }) => (await create('a')).text, 'a'],
   [
-    'a created record has an id of the sandbox',
-    async ({ create }) => (await create()).id,
-    expect.stringMatching(/^[0-9a-f]{24}$/),
-  ],
-  [
-    'a record is read back',
-    async ({ emulator, subject, create }) => {
-      const { id } = await create('a')
-      return (await emulator.get(`${subject.path}/${id}`)).body.text
-    },
-    'a',
-  ],
-  [
-    'no response has the facts of the emulator',
-    async ({ emulator, subject, create }) => {
-      const { id } = await create('a')
-      const [one, all] = [await emulator.get(`${subject.path}/${id}`), await emulator.get(subject.path)]
-      return `${one.text}${all.text}`.includes('_emulator')
-    },
-    false,
-  ],
-  [
-    'a record of another teamspace does not exist',
-    async ({ emulator, subject, create }) => {
-      const { id } = await create()
-      return (await emulator.get(`${subject.path}/${id}`, { key: 'K2' })).status
-    },
-    404,
-  ],
-  [
-    'a missing record is a 404 in the standard form',
-    async ({ emulator, subject }) => {
-      const { status, body } = await emulator.get(`${subject.path}/none`)
-      return [status, body.error, body.retryable, Object.keys(body)]
-    },
-    [404, 'not_found', false, ['status_code', 'statusCode', 'error', 'message', 'retryable', 'details']],
-  ],
-  [
-    'a change is in the next read',
-    async ({ emulator, subject, create }) => {
+    'records are changed, created by a request that is sent again, restored, and removed by a reset',
+    async (made) => {
+      const { emulator, subject, create, list } = made
+      const texts = async () => (await list()).body.data.map(({ text }: { text: string }) => text)
       const { id } = await create('a')
       await emulator.patch(`${subject.path}/${id}`, { text: 'b' })
-      return (await emulator.get(`${subject.path}/${id}`)).body.text
+      await emulator.control('POST', '/snapshots', { name: 's' })
+      await create('c')
+      await emulator.control('POST', `/requests/${(await last(made)).id}/resend`)
+      const seen = [await texts()]
+      await emulator.control('POST', '/snapshots/s/restore')
+      seen.push(await texts())
+      await emulator.control('POST', '/reset')
+      return [...seen, emulator.state(subject.collection)]
     },
-    'b',
+    [['c', 'c', 'b'], ['b'], []],
   ],
   [
-    'a list is in the envelope of lists',
-    async ({ emulator, subject, create }) => {
-      await create('a')
-      const { object, data, has_more } = (await emulator.get(subject.path)).body
-      return [object, data.length, has_more]
+    'a limit refuses that operation only, with Retry-After, until the clock has moved',
+    async ({ emulator, subject, list }) => {
+      await emulator.control('PUT', `/limits/${subject.name}.list`, { limit: 1, window_s: 30 })
+      await list()
+      const { status, headers, body } = await list()
+      const other = await emulator.post(subject.path, {})
+      emulator.advance('30s')
+      return [status, headers.get('retry-after'), body.error, other.status, (await list()).status]
     },
-    ['list', 1, false],
-  ],
-  [
-    'responses name the assumption that their contract is not shown',
-    async ({ emulator, subject }) => (await emulator.get(subject.path)).assumed.includes('U043'),
-    true,
-  ],
-  [
-    'responses have the headers of the rate window',
-    async ({ emulator, subject }) => {
-      const { headers } = await emulator.get(subject.path)
-      return ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`))
-    },
-    ['200', '199'],
-  ],
-  [
-    'a full window refuses with Retry-After',
-    async ({ emulator, subject }) => {
-      await emulator.control('PUT', `/limits/${subject.name}.list`, { limit: 1 })
-      await emulator.get(subject.path)
-      const { status, headers, body } = await emulator.get(subject.path)
-      return [status, headers.get('retry-after'), body.error]
-    },
-    [429, '60', 'rate_limit_exceeded'],
-  ],
-  [
-    'a window can be filled',
-    async ({ emulator, subject }) => {
-      await emulator.control('POST', `/limits/${subject.name}.list/fill`, { remaining: 0 })
-      return (await emulator.get(subject.path)).status
-    },
-    429,
-  ],
-  [
-    'advancing the clock empties a window',
-    async ({ emulator, subject }) => {
-      await emulator.control('PUT', `/limits/${subject.name}.list`, { limit: 1 })
-      await emulator.get(subject.path)
-      emulator.advance('2m')
-      return (await emulator.get(subject.path)).status
-    },
-    200,
-  ],
-  [
-    'every response has the id of its request',
-    async ({ emulator, subject }) => (await emulator.get(subject.path)).headers.get('x-emulator-request-id'),
-    expect.stringMatching(/^default-\d{6}$/),
-  ],
-  [
-    'Date is the virtual instant',
-    async ({ emulator, subject }) => (await emulator.get(subject.path)).headers.get('date'),
-    'Sun, 01 Mar 2026 12:00:00 GMT',
-  ],
-  [
-    'JSON has its Content-Type',
-    async ({ emulator, subject }) => (await emulator.get(subject.path)).headers.get('content-type'),
-    'application/json; charset=utf-8',
-  ],
-  [
-    'HEAD has the head of GET, and no body',
-    async ({ emulator, subject, create }) => {
-      await create('a')
-      const [get, head] = [await emulator.get(subject.path), await emulator.request('HEAD', subject.path)]
-      return [
-        head.status,
-        head.text,
-        head.headers.get('content-length') === get.headers.get('content-length'),
-      ]
-    },
-    [200, '', true],
-  ],
-  [
-    'another method is refused, with those that are allowed',
-    async ({ emulator, subject }) => {
-      const { status, headers } = await emulator.request('PUT', subject.path)
-      return [status, headers.get('allow')?.split(', ').sort()]
-    },
-    [405, ['GET', 'HEAD', 'POST']],
-  ],
-  [
-    'a misspelt path names the nearest ones',
-    async ({ emulator, subject }) => {
-      const { status, body } = await emulator.get(`${subject.path}x`)
-      return [status, body.message.includes(subject.path.replace(/a1.*/, ''))]
-    },
-    [404, true],
-  ],
-  [
-    'malformed JSON is refused',
-    async ({ emulator, subject }) => {
-      const { status, body } = await emulator.request('POST', subject.path, { raw: '{' })
-      return [status, body.error]
-    },
-    [400, 'malformed_json'],
-  ],
-  [
-    'a body of another type is refused',
-    async ({ emulator, subject }) =>
-      (await emulator.request('POST', subject.path, { raw: 'x', type: 'text/plain' })).status,
-    415,
-  ],
-  [
-    'a body that is too large is refused',
-    async ({ emulator, subject }) =>
-      (await emulator.post(subject.path, { text: 'x'.repeat(1_100_000) })).status,
-    413,
+    [429, '30', 'rate_limit_exceeded', 200, 200],
   ],
   [
     'a refused request changes nothing',
@@ -291,201 +178,118 @@ export const GUARANTEES: readonly Guarantee[] = [
     true,
   ],
   [
-    'a page of a loopback origin may read the response',
-    async ({ emulator, subject }) => {
-      const headers = { origin: 'http://localhost:3000' }
-      return (await emulator.get(subject.path, { headers })).headers.get('access-control-allow-origin')
-    },
-    'http://localhost:3000',
-  ],
-  [
-    'a preflight is allowed without a key',
-    async ({ emulator, subject }) => {
-      const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
-      return (await emulator.request('OPTIONS', subject.path, { key: 'none', headers })).status
-    },
-    204,
-  ],
-  [
-    'a fault responds before the handler',
-    async (made) => [
-      await statusAfter(made, { respond: { status: 503 } }),
-      (await last(made)).operation === `${made.subject.name}.list`,
-    ],
-    [503, true],
-  ],
-  [
-    'a fault responds after the handler, whose change stays',
-    async ({ emulator, subject }) => {
+    'a fault by name fires on that operation only, as often as it says, before the handler or after it',
+    async ({ emulator, subject, list }) => {
       const match = { operation: `${subject.name}.create` }
-      await emulator.control('POST', '/faults', {
-        match,
-        do: [{ respond: { status: 500, effects: 'apply' } }],
-      })
-      const { status } = await emulator.post(subject.path, { text: 'a' })
-      return [status, emulator.state(subject.collection).length]
-    },
-    [500, 1],
-  ],
-  [
-    'a fault by name fires on that operation only',
-    async ({ emulator, subject }) => {
-      const match = { operation: `${subject.name}.create` }
-      await emulator.control('POST', '/faults', { match, do: [{ respond: { status: 503 } }] })
-      return [(await emulator.get(subject.path)).status, (await emulator.post(subject.path, {})).status]
-    },
-    [200, 503],
-  ],
-  [
-    'a fault changes the body',
-    async (made) => {
-      await statusAfter(made, { body: { patch: { object: null, extra: 1 } } })
-      return (await made.emulator.get(made.subject.path)).body
-    },
-    { data: [], extra: 1, has_more: false },
-  ],
-  [
-    'a fault changes the head',
-    async (made) => {
-      await statusAfter(made, { head: { set: { 'x-odd': 'yes' } } })
-      return (await made.emulator.get(made.subject.path)).headers.get('x-odd')
-    },
-    'yes',
-  ],
-  [
-    'a preset counts its matches',
-    async (made) => {
-      const match = { operation: `${made.subject.name}.list` }
+      const statuses = [(await list()).status]
+      for (const respond of [{ status: 503 }, { status: 500, effects: 'apply' }]) {
+        await emulator.control('POST', '/faults', { match, times: 1, do: [{ respond }] })
+        statuses.push((await emulator.post(subject.path, {})).status)
+      }
       return [
-        await statusAfter(made, { respond: { status: 503 } }, { match, times: 1 }),
-        (await made.emulator.get(made.subject.path)).status,
+        ...statuses,
+        (await emulator.post(subject.path, {})).status,
+        emulator.state(subject.collection).length,
       ]
     },
-    [503, 200],
+    [200, 503, 500, 200, 2],
   ],
   [
-    'the log has the operation, the caller and the status',
-    async (made) => {
-      await made.create('a')
-      const { operation, status, caller } = await last(made)
-      return [operation.replace(made.subject.name, ''), status, caller.key_id]
-    },
-    ['.create', 200, 'key-owner'],
-  ],
-  [
-    'the explanation names the step that decided',
-    async (made) => {
-      await made.create('a')
-      return decided(await traceOf(made))
-    },
-    'handle',
-  ],
-  [
-    'the explanation lists what was changed',
-    async (made) => {
-      const { id } = await made.create('a')
-      return (await traceOf(made)).changes.map(({ ref, action }: { ref: string; action: string }) => [
-        ref === `${made.subject.collection}/${id}`,
-        action,
+    'faults by path change the body and the head',
+    async ({ emulator, subject, list }) => {
+      for (const action of [
+        { body: { patch: { object: null, extra: 1 } } },
+        { head: { set: { 'x-odd': 'yes' } } },
       ])
+        await emulator.control('POST', '/faults', {
+          match: { path: `*${subject.path}` },
+          do: [action],
+          then: 'continue',
+        })
+      const { body, headers } = await list()
+      return [body, headers.get('x-odd')]
     },
-    [[true, 'created']],
+    [{ data: [], extra: 1, has_more: false }, 'yes'],
+  ],
+  [
+    'log and explanation have the operation, the caller, the status, the deciding step and the change',
+    async (made) => {
+      const { emulator, subject, create } = made
+      const { id: record } = await create('a')
+      const { id, operation, status, caller } = await last(made)
+      const { steps, changes } = (await emulator.control('GET', `/explain/${id}`)).body
+      const { step } = steps.find(({ outcome }: { outcome: string }) => outcome === 'decided')
+      const changed = changes.map(({ action, ref }: { action: string; ref: string }) => [action, ref])
+      return [
+        [operation, status, caller.key_id, step].join(' ').replace(subject.name, ''),
+        JSON.stringify(changed) === JSON.stringify([['created', `${subject.collection}/${record}`]]),
+      ]
+    },
+    ['.create 200 key-owner handle', true],
   ],
   [
     'each sandbox has records of its own',
-    async ({ emulator, subject, create }) => {
+    async ({ create, list }) => {
       await create('a')
-      const { status, body } = await emulator.get(subject.path, { headers: { 'x-emulator-sandbox': 'w2' } })
-      return [
-        status === 200 || status === 401 || status === 404,
-        JSON.stringify(body ?? '').includes('"text":"a"'),
-      ]
+      const { text } = await list({ headers: { 'x-emulator-sandbox': 'w2' } })
+      return text.includes('"text":"a"')
     },
-    [true, false],
-  ],
-  [
-    'a reset removes what was created',
-    async ({ emulator, subject, create }) => {
-      await create('a')
-      await emulator.control('POST', '/reset')
-      return emulator.state(subject.collection)
-    },
-    [],
-  ],
-  [
-    'a snapshot restores records',
-    async ({ emulator, subject, create }) => {
-      await create('a')
-      await emulator.control('POST', '/snapshots', { name: 's' })
-      await create('b')
-      await emulator.control('POST', '/snapshots/s/restore')
-      return emulator.state(subject.collection).map(({ text }) => text)
-    },
-    ['a'],
-  ],
-  [
-    'a logged request can be sent again',
-    async (made) => {
-      await made.create('a')
-      await made.emulator.control('POST', `/requests/${(await last(made)).id}/resend`)
-      return made.emulator.state(made.subject.collection).length
-    },
-    2,
+    false,
   ],
   [
     'the operation is in the list of operations and in OpenAPI',
     async ({ emulator, subject }) => {
-      const names = (await emulator.control('GET', '/operations')).body.data.map(
-        ({ name }: { name: string }) => name,
-      )
-      const { paths } = (await emulator.control('GET', '/openapi.json?api=workspace')).body
-      const found = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap(
-        (each) => Object.values(each).map(({ operationId }) => operationId),
-      )
-      return [names.includes(`${subject.name}.list`), found.includes(`${subject.name}.list`)]
+      const operations = await emulator.control('GET', '/operations')
+      const { text } = await emulator.control('GET', '/openapi.json?api=workspace')
+      const name = `${subject.name}.list`
+      const listed = operations.body.data.some((each: { name: string }) => each.name === name)
+      return [listed, text.includes(`"operationId":"${name}"`)]
     },
     [true, true],
   ],
   [
     'what was written outlives kill -9',
-    async ({ emulator, subject, create }) => {
+    async ({ data, subject, create }) => {
       const { id } = await create('a')
       const copy = folderWith({})
-      cpSync(dataOf.get(emulator) ?? '', copy, { recursive: true })
+      cpSync(data, copy, { recursive: true })
       for (const file of readdirSync(copy))
         if (file.includes('lock')) rmSync(join(copy, file), { recursive: true })
-      const after = await testEmulator({ endpoints, ephemeral: false, data: copy })
-      return (await after.get(`${subject.path}/${id}`)).body.text
+      const after = await made(subject, copy)
+      return (await after.emulator.get(`${subject.path}/${id}`)).body.text
     },
     'a',
   ],
 ]
 
-const dataOf = new WeakMap<TestEmulator, string>()
-
-async function made(subject: Subject): Promise<Made> {
-  const data = folderWith({})
-  const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
-  const emulator = await testEmulator({ endpoints, ephemeral: false, data, collections: { agents } })
-  dataOf.set(emulator, data)
-  const create = async (text = 'x') => (await emulator.post(subject.path, { text })).body
-  return { emulator, subject, create }
-}
-
-/** Tests each guarantee of built-in operations, and of the same ones that a user defines. */
+/** Tests that operations of a user respond and behave as built-in ones. */
 export function testGuarantees(transports: readonly TransportName[]): void {
-  test.for(
-    transports.flatMap((transport) =>
-      GUARANTEES.map(([title, observe, expected]) => ({ transport, title, observe, expected })),
-    ),
-  )(
-    'over $transport, of a built-in operation and of one of the user: $title',
-    { timeout: 30_000 },
-    async ({ transport, observe, expected }) => {
+  const over = <T>(cases: readonly T[]) =>
+    transports.flatMap((transport) => cases.map((each) => [transport, each] as const))
+  const timeout = 30_000
+
+  test.for(over(REQUESTS).map(([transport, [title, ...asked]]) => ({ transport, title, asked })))(
+    'over $transport, a built-in operation and one of the user respond alike: $title',
+    { timeout },
+    async ({ transport, asked: [status, method, path, options] }) => {
       onTestFinished(useTransport(transport))
-      const rows = []
-      for (const subject of [builtIn, own]) rows.push(await observe(await made(subject)))
-      expect(rows).toEqual([expected, expected])
+      const responseOf = async (subject: Subject) => {
+        const { emulator, create } = await made(subject)
+        const { id } = await create('a')
+        return emulator.request(method, subject.path + path.replace('{id}', id), options)
+      }
+      const expected = await responseOf(builtIn)
+      expect(expected.status).toBe(status)
+      expect(viewOf(await responseOf(own))).toEqual(viewOf(expected))
+    },
+  )
+
+  test.for(over(COURSES).map(([transport, [title, ...course]]) => ({ transport, title, course })))(
+    'over $transport, of a built-in operation and of one of the user: $title',
+    { timeout },
+    async ({ transport, course: [observe, expected] }) => {
+      onTestFinished(useTransport(transport))
+      for (const subject of [builtIn, own]) expect(await observe(await made(subject))).toEqual(expected)
     },
   )
 }

@@ -42,13 +42,12 @@ const endpoints = [
 /** The references of a document that have no target in it. */
 function dangling(document: JsonObject): string[] {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = '']) => ref)
-  const found = (ref: string) =>
-    ref.startsWith('#/') &&
+  const target = (ref: string) =>
     ref
       .slice(2)
       .split('/')
-      .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document) !==
-      undefined
+      .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)
+  const found = (ref: string) => ref.startsWith('#/') && target(ref) !== undefined
   return references.filter((ref) => !found(ref))
 }
 

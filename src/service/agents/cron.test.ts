@@ -43,60 +43,34 @@ test.for<[expression: string, first: string, second: string]>([
 })
 
 test('an occurrence is strictly after the instant, to the millisecond', () => {
-  for (const [after, next] of [
-    [NOON - 1, NOON],
-    [NOON, NOON + 3_600_000],
-    [NOON + 1, NOON + 3_600_000],
-    [NOON + 3_599_999, NOON + 3_600_000],
-  ] as const) {
-    expect(nextOccurrence('0 * * * *', after)).toBe(next)
-  }
+  const hour = 3_600_000
+  const next = [-1, 0, 1, hour - 1].map((ms) => (nextOccurrence('0 * * * *', NOON + ms) ?? 0) - NOON)
+  expect(next).toEqual([0, hour, hour, hour])
 })
 
 test('no other occurrence is between an instant and the next occurrence', () => {
   const expressions = ['*/7 * * * *', '13 4 * * *', '*/11 3-5 * * * *', '0 6 L * *', '59 23 31 12 0']
   const instants = fc.integer({ min: -60_000_000_000_000, max: END_OF_TIME - 400 * 366 * 86_400_000 })
-  fc.assert(
-    fc.property(fc.constantFrom(...expressions), instants, fc.double({ min: 0, max: 1, noNaN: true }), run),
-    { numRuns: 200 },
+  const parts = fc.double({ min: 0, max: 1, noNaN: true })
+  const property = fc.property(
+    fc.constantFrom(...expressions),
+    instants,
+    parts,
+    (expression, after, part) => {
+      const next = nextOccurrence(expression, after) ?? Number.NaN
+      expect(next).toBeGreaterThan(after)
+      expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
+    },
   )
-  function run(expression: string, after: number, part: number) {
-    const next = nextOccurrence(expression, after) ?? Number.NaN
-    expect(next).toBeGreaterThan(after)
-    expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
-  }
-})
-
-test('every minute of a month is 44,640 occurrences, each exact to the millisecond', () => {
-  let last = Date.UTC(2026, 2, 1) - 1
-  let count = 0
-  for (;;) {
-    const next = nextOccurrence('* * * * *', last)
-    if (next === undefined || next >= Date.UTC(2026, 3, 1)) break
-    expect(next).toBe(Date.UTC(2026, 2, 1, 0, count))
-    last = next
-    count += 1
-  }
-  expect(count).toBe(44_640)
-})
-
-test('far centuries have occurrences', () => {
-  expect(occurrences('0 0 29 2 *', 2, Date.UTC(2999, 0, 1))).toEqual([
-    '3004-02-29T00:00:00.000Z',
-    '3008-02-29T00:00:00.000Z',
-  ])
+  fc.assert(property, { numRuns: 200 })
 })
 
 test('more expressions than the cache holds have correct occurrences', () => {
-  const minutes = Array.from({ length: 60 }, (_, minute) => minute)
-  const expressions = minutes.flatMap((minute) => [`${minute} * * * *`, `${minute} 0 * * *`])
-  const wanted = minutes.flatMap((minute) => [
-    formatInstant(Date.UTC(2026, 2, 1, minute === 0 ? 13 : 12, minute)),
-    formatInstant(Date.UTC(2026, 2, 2, 0, minute)),
-  ])
-  for (let round = 0; round < 2; round++) {
+  const minutes = Array.from({ length: 150 }, (_, n) => n + 1)
+  const expressions = minutes.map((n) => `${n % 60} ${Math.floor(n / 60)} * * *`)
+  const wanted = minutes.map((n) => formatInstant(Date.UTC(2026, 2, 2, 0, n)))
+  for (let round = 0; round < 2; round++)
     expect(expressions.flatMap((expression) => occurrences(expression, 1))).toEqual(wanted)
-  }
 })
 
 test.for<[expression: string, reason: string]>([
@@ -124,7 +98,7 @@ test.for<[expression: string, reason: string]>([
 })
 
 test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])(
-  '%s is refused, because no year has such a day',
+  'no year has the day of %s',
   (expression) => {
     expect(problem(expression)).toMatch(/would never fire.*use null/)
   },

@@ -2,12 +2,8 @@ import { expect, test } from 'vitest'
 import { excerpt, MAX_KEPT_PROMPT_LENGTH } from './create.ts'
 
 test('a prompt of usual length is kept unchanged', () => {
-  const longest = 'x'.repeat(MAX_KEPT_PROMPT_LENGTH)
-  expect([excerpt(''), excerpt('Read the total.'), excerpt(longest)]).toEqual([
-    '',
-    'Read the total.',
-    longest,
-  ])
+  for (const prompt of ['', 'Read the total.', 'x'.repeat(MAX_KEPT_PROMPT_LENGTH)])
+    expect(excerpt(prompt)).toBe(prompt)
 })
 
 test('the start and the length of a longer prompt are kept', () => {

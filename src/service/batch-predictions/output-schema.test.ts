@@ -19,59 +19,35 @@ const KEYWORDS: [string, unknown][] = [
   ['patternProperties', { '^a': { type: 'string' } }],
 ]
 
-const POSITIONS: [string, string, (schema: object) => object][] = [
-  ['the root', '', (schema) => ({ type: 'object', ...schema })],
-  ['a property', '/properties/a', (schema) => object({ a: schema })],
-  ['items', '/properties/a/items', (schema) => object({ a: { items: schema } })],
-  ['prefixItems', '/properties/a/prefixItems/1', (schema) => object({ a: { prefixItems: [true, schema] } })],
-  ['additionalProperties', '/additionalProperties', (schema) => object({}, { additionalProperties: schema })],
-  ['contains', '/properties/a/contains', (schema) => object({ a: { contains: schema } })],
-  ['propertyNames', '/propertyNames', (schema) => object({}, { propertyNames: schema })],
-  [
-    'dependentSchemas',
-    '/dependentSchemas/a~1b',
-    (schema) => object({}, { dependentSchemas: { 'a/b': schema } }),
-  ],
-  ['if', '/if', (schema) => object({}, { if: schema, else: true })],
-  ['then', '/then', (schema) => object({}, { if: true, then: schema })],
-  ['else', '/else', (schema) => object({}, { if: true, else: schema })],
-  [
-    'unevaluatedItems',
-    '/properties/a/unevaluatedItems',
-    (schema) => object({ a: { unevaluatedItems: schema } }),
-  ],
-  [
-    'unevaluatedProperties',
-    '/unevaluatedProperties',
-    (schema) => object({}, { unevaluatedProperties: schema }),
-  ],
-  ['definitions', '/definitions/a~1b', (schema) => object({}, { definitions: { 'a/b': schema } })],
-  [
-    'dependencies',
-    '/properties/a/dependencies/b',
-    (schema) => object({ a: { dependencies: { b: schema } } }),
-  ],
-  ['contentSchema', '/properties/a/contentSchema', (schema) => object({ a: { contentSchema: schema } })],
-  [
-    'a property of a property',
-    '/properties/a/properties/b',
-    (schema) => object({ a: object({ b: schema }) }),
-  ],
+const POSITIONS: [place: string, (s: object) => object][] = [
+  ['', (s) => ({ type: 'object', ...s })],
+  ['/properties/a', (s) => object({ a: s })],
+  ['/properties/a/properties/b', (s) => object({ a: object({ b: s }) })],
+  ['/properties/a/items', (s) => object({ a: { items: s } })],
+  ['/properties/a/prefixItems/1', (s) => object({ a: { prefixItems: [true, s] } })],
+  ['/properties/a/contains', (s) => object({ a: { contains: s } })],
+  ['/properties/a/unevaluatedItems', (s) => object({ a: { unevaluatedItems: s } })],
+  ['/properties/a/contentSchema', (s) => object({ a: { contentSchema: s } })],
+  ['/properties/a/dependencies/b', (s) => object({ a: { dependencies: { b: s } } })],
+  ['/additionalProperties', (s) => object({}, { additionalProperties: s })],
+  ['/unevaluatedProperties', (s) => object({}, { unevaluatedProperties: s })],
+  ['/propertyNames', (s) => object({}, { propertyNames: s })],
+  ['/dependentSchemas/a~1b', (s) => object({}, { dependentSchemas: { 'a/b': s } })],
+  ['/definitions/a~1b', (s) => object({}, { definitions: { 'a/b': s } })],
+  ['/if', (s) => object({}, { if: s, else: true })],
+  ['/then', (s) => object({}, { if: true, then: s })],
+  ['/else', (s) => object({}, { if: true, else: s })],
 ]
 
-for (const [position, at, wrap] of POSITIONS) {
-  test.for(KEYWORDS)(`%s is refused in ${position}`, { tags: ['R274'] }, ([keyword, value]) => {
+test.for(POSITIONS)('each unsupported keyword is refused at "%s"', { tags: ['R274'] }, ([place, wrap]) => {
+  for (const [keyword, value] of KEYWORDS)
     expect(check(wrap({ [keyword]: value }))).toEqual([
-      { pointer: `/output_schema${at}/${keyword}`, detail: expect.stringMatching(/not supported.*; \w/) },
+      { pointer: `/output_schema${place}/${keyword}`, detail: expect.stringMatching(/not supported.*; \w/) },
     ])
-  })
-}
-
-test.for(KEYWORDS)('a property may be called %s', { tags: ['R274'] }, ([keyword]) => {
-  expect(check(object({ [keyword]: { type: 'string' } }, { required: [keyword] }))).toEqual([])
 })
 
-test.for(KEYWORDS)('a value in a schema may have the field %s', { tags: ['R274'] }, ([keyword, value]) => {
+test.for(KEYWORDS)('%s may be a property, or a field of a value', { tags: ['R274'] }, ([keyword, value]) => {
+  expect(check(object({ [keyword]: { type: 'string' } }, { required: [keyword] }))).toEqual([])
   const schema = object({
     a: { enum: [{ [keyword]: value }, keyword] },
     b: { const: { [keyword]: value } },
@@ -109,38 +85,23 @@ test.for([[true], [false], [null], [[]], ['object'], [1], [undefined]])(
 
 test.for([
   ['type', 'objekt'],
-  ['type', []],
-  ['type', ['string', 'string']],
   ['minimum', '1'],
-  ['multipleOf', 0],
-  ['minLength', -1],
-  ['maxItems', 1.5],
-  ['uniqueItems', 'yes'],
-  ['required', 'a'],
   ['required', ['a', 'a']],
-  ['enum', 'a'],
-  ['properties', []],
-  ['items', [{ type: 'string' }]],
-  ['prefixItems', []],
-  ['additionalProperties', 'no'],
   ['dependentRequired', { a: 'b' }],
-  ['pattern', 1],
-  ['format', 1],
-  ['description', 1],
 ])('%s: %j is not valid JSON Schema 2020-12', { tags: ['R200'] }, ([keyword, value]) => {
-  const found = check(object({ a: { [String(keyword)]: value } }))
-  expect(found).toHaveLength(1)
-  expect(found[0]?.pointer).toMatch(new RegExp(`^/output_schema/properties/a/${keyword}(/|$)`))
-  expect(found[0]?.detail).toMatch(new RegExp(`^${keyword} has to `))
+  expect(check(object({ a: { [String(keyword)]: value } }))).toEqual([
+    {
+      pointer: expect.stringMatching(new RegExp(`^/output_schema/properties/a/${keyword}(/|$)`)),
+      detail: expect.stringMatching(new RegExp(`^${keyword} has to `)),
+    },
+  ])
 })
 
 test('the error of a list of schemas in items names prefixItems', { tags: ['R200'] }, () => {
   expect(check(object({ a: { items: [true] } }))[0]?.detail).toContain('prefixItems')
 })
 
-test('an invalid schema in a map or a list is reported with its own pointer', {
-  tags: ['R200'],
-}, () => {
+test('an invalid schema in a map or a list is reported with its own pointer', { tags: ['R200'] }, () => {
   expect(places(object({ 'a/b': 1 }))).toEqual(['/output_schema/properties/a~1b'])
   expect(places(object({ a: { prefixItems: [true, 'x'] } }))).toEqual([
     '/output_schema/properties/a/prefixItems/1',
@@ -149,25 +110,11 @@ test('an invalid schema in a map or a list is reported with its own pointer', {
 })
 
 test('all issues are reported at once', { tags: ['R200'] }, () => {
-  const schema = object(
-    {
-      a: { $ref: '#' },
-      b: { minimum: 'x' },
-      c: { pattern: '(' },
-      d: { type: 'string', minLength: -1 },
-    },
-    { type: 'array', anyOf: [], $schema: 'http://json-schema.org/draft-07/schema#' },
-  )
-  expect(places(schema).toSorted()).toEqual(
-    [
-      '/$schema',
-      '/anyOf',
-      '/properties/a/$ref',
-      '/properties/b/minimum',
-      '/properties/c/pattern',
-      '/properties/d/minLength',
-      '/type',
-    ].map((place) => `/output_schema${place}`),
+  const properties = { a: { $ref: '#' }, b: { minimum: 'x' }, c: { pattern: '(' }, d: { minLength: -1 } }
+  const more = { type: 'array', anyOf: [], $schema: 'http://json-schema.org/draft-07/schema#' }
+  const inside = ['a/$ref', 'b/minimum', 'c/pattern', 'd/minLength'].map((place) => `properties/${place}`)
+  expect(places(object(properties, more)).toSorted()).toEqual(
+    ['$schema', 'anyOf', ...inside, 'type'].map((place) => `/output_schema/${place}`),
   )
 })
 
@@ -204,42 +151,31 @@ test.for<[string, object]>([
   ['/pattern', { type: 'string', pattern: '^a{5}$', maxLength: 4 }],
   ['/format', { type: 'string', format: 'date', maxLength: 9 }],
   ['/pattern', { type: 'string', format: 'date', pattern: '^[a-z]+$' }],
-])(
-  'what no output can satisfy is accepted, and the keyword is named: %s %j',
-  { tags: ['R200'] },
-  ([at, schema]) => {
-    const whole = object({ a: schema }, { required: ['a'] })
-    expect(check(whole)).toEqual([])
-    const { pointer = '', detail = '' } = outputsOf(whole).unsatisfiable ?? {}
-    expect(pointer).toMatch(/^\/properties\/a\//)
-    expect(detail).toMatch(/^\w+ .*\w{3}/)
-    expect(pointer).toBe(`/properties/a${at}`)
-  },
-)
+])('what no output can satisfy has the reason at %s: %j', { tags: ['R200'] }, ([at, schema]) => {
+  const whole = object({ a: schema }, { required: ['a'] })
+  expect(check(whole)).toEqual([])
+  expect(outputsOf(whole).unsatisfiable).toEqual({
+    pointer: `/properties/a${at}`,
+    detail: expect.stringMatching(/^\w+ .*\w{3}/),
+  })
+})
 
 test.for([
   { type: ['string', 'null'], minLength: 2, maxLength: 1 },
-  { type: 'integer', minimum: 1, maximum: 1 },
   { type: ['string', 'null'], enum: ['a', 1] },
-  { minimum: 2, maximum: 1 },
-  { type: 'array', contains: { type: 'null' }, minContains: 0, maxContains: 0 },
   { type: 'array', items: false },
   { type: 'array', minContains: 3, maxItems: 1 },
   { type: 'string', format: 'no-such-format' },
-  { type: 'string', pattern: '^\\d{3}\\-\\d{2}$' },
   { type: 'object', properties: { b: false } },
-  true,
-  {},
-])('a schema that an output can satisfy is accepted: %j', { tags: ['R200'] }, (schema) => {
-  expect(check(object({ a: schema }, { required: ['a'] }))).toEqual([])
+])('a schema that an output can satisfy has no reason: %j', { tags: ['R200'] }, (schema) => {
+  const whole = object({ a: schema }, { required: ['a'] })
+  expect([check(whole), outputsOf(whole).unsatisfiable]).toEqual([[], undefined])
 })
 
 test.for<[string, object]>([
   ['minItems', { type: 'array', minItems: 1e9 }],
-  ['minContains', { type: 'array', contains: { type: 'null' }, minContains: 1e9 }],
   ['minLength', { type: 'string', minLength: 1e9 }],
   ['minProperties', { type: 'object', minProperties: 1e9 }],
-  ['pattern', { type: 'string', pattern: '^a{9000000}$' }],
   ['pattern', { type: 'string', pattern: '^(ab){5000000}$' }],
   ['minItems', { type: 'array', items: { type: 'string', minLength: 10_000 }, minItems: 1_000 }],
 ])('an output that would be too large is not generated: %s %j', { tags: ['R200'] }, ([, schema]) => {
@@ -248,12 +184,6 @@ test.for<[string, object]>([
   const { pointer, detail } = outputsOf(whole).unsatisfiable ?? {}
   expect(pointer).toMatch(/^\/properties\/a/)
   expect(detail).toMatch(/more than \d+/)
-})
-
-test('a pattern that is not a regular expression is reported with the reason', { tags: ['R200'] }, () => {
-  expect(check(object({ a: { pattern: '(' } }))).toEqual([
-    { pointer: '/output_schema/properties/a/pattern', detail: expect.stringContaining('regular expression') },
-  ])
 })
 
 test('a schema may have at most 512 levels', { tags: ['R200'] }, () => {
@@ -269,11 +199,6 @@ test('a schema may have at most 512 levels', { tags: ['R200'] }, () => {
   expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain('512 levels')
 })
 
-test('any number of schemas is accepted', { tags: ['R200'] }, () => {
-  const wide = object(Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`p${n}`, {}])))
-  expect(check(wide)).toEqual([])
-})
-
 test('identifiers and extensions of other tools are ignored', { tags: ['R200'] }, () => {
   const schema = (title: string): JsonObject => ({
     ...object({ a: { type: 'string', nullable: true, $anchor: 'x' } }),
@@ -283,11 +208,6 @@ test('identifiers and extensions of other tools are ignored', { tags: ['R200'] }
   })
   expect([check(schema('a')), check(schema('b')), check(schema('a'))]).toEqual([[], [], []])
   expect(validateOutput(schema('a'), { a: null })).toHaveLength(1)
-})
-
-test('the pointer starts with the place of the schema', { tags: ['R200'] }, () => {
-  expect(checkOutputSchema({ type: 'array' }, '')[0]?.pointer).toBe('/type')
-  expect(checkOutputSchema({ type: 'array' }, '/a/0')[0]?.pointer).toBe('/a/0/type')
 })
 
 test('all issues of an output are reported at once, with pointers', { tags: ['R100'] }, () => {
@@ -303,21 +223,14 @@ test('all issues of an output are reported at once, with pointers', { tags: ['R1
 })
 
 test('the issues of many properties are all reported, with an unknown property', { tags: ['R100'] }, () => {
-  const names = Array.from({ length: 90 }, (_, n) => `p${n}`)
-  const schema = object(
-    {
-      inner: object(Object.fromEntries(names.map((name) => [name, { type: 'integer' }])), {
-        additionalProperties: false,
-      }),
-    },
-    {},
-  )
+  const names = Array.from({ length: 90 }, (_, n) => [`p${n}`, { type: 'integer' }])
+  const schema = object({ inner: object(Object.fromEntries(names), { additionalProperties: false }) })
   expect(validateOutput(schema, { inner: { p0: 1, p89: 2 } })).toEqual([])
   const found = validateOutput(schema, { inner: { p3: 'x', p88: 1.5, q: 1 } })
-  expect(found.sort((a, b) => (a.pointer < b.pointer ? -1 : 1))).toEqual([
-    { pointer: '/inner/p3', detail: expect.stringContaining('/properties/inner/properties/p3/type') },
-    { pointer: '/inner/p88', detail: expect.stringContaining('/properties/inner/properties/p88/type') },
-    { pointer: '/inner/q', detail: expect.stringContaining('/properties/inner/additionalProperties') },
+  expect(found.map(({ pointer, detail }) => `${pointer} ${detail}`).sort()).toEqual([
+    expect.stringMatching(/^\/inner\/p3 .*\/properties\/inner\/properties\/p3\/type/),
+    expect.stringMatching(/^\/inner\/p88 .*\/properties\/inner\/properties\/p88\/type/),
+    expect.stringMatching(/^\/inner\/q .*\/properties\/inner\/additionalProperties/),
   ])
 })
 
@@ -338,26 +251,10 @@ test('names of inherited properties are ordinary names in schemas and outputs', 
   expect(Object.keys({})).toEqual([])
 })
 
-test('a pattern with catastrophic backtracking does not block the process', { tags: ['R100'] }, () => {
-  const schema = object({
-    a: { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' },
-    b: { pattern: '^(a|a)*b$' },
-  })
-  expect(check(schema)).toEqual([])
-  // Plain backtracking would not end on these texts.
-  expect(validateOutput(schema, { a: 'a'.repeat(500), b: 'a'.repeat(500) })).toHaveLength(2)
-})
-
 test('any number of items are compared by value', { tags: ['R100'] }, () => {
   const schema = object({ a: { type: 'array', uniqueItems: true } })
-  expect(
-    validateOutput(schema, {
-      a: [
-        { x: 1, y: 2 },
-        { y: 2, x: 1 },
-      ],
-    }),
-  ).toHaveLength(1)
+  const equal = [JSON.parse('{"x": 1, "y": 2}'), JSON.parse('{"y": 2, "x": 1}')]
+  expect(validateOutput(schema, { a: equal })).toHaveLength(1)
   expect(validateOutput(schema, { a: [1, '1', [1], { 1: 1 }, null, 'null'] })).toEqual([])
   expect(validateOutput(schema, { a: Array.from({ length: 100_000 }, (_, n) => ({ n })) })).toEqual([])
 })

@@ -2,8 +2,19 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, running, START } from '../../../test/support/running-batch.ts'
 import { countsAt } from './outcomes.ts'
+import { beatOf, type ItemPace } from './pace.ts'
 import type { Batch } from './schema.ts'
-import { finishedAt, finishedItems } from './work.ts'
+import {
+  amongFirst,
+  finishedAt,
+  finishedItems,
+  loadFinishedAfter,
+  pollsUntilAll,
+  timeUntilLoad,
+  workOrder,
+} from './work.ts'
+
+const paced = (in_progress: ItemPace) => ({ validating: '1s', in_progress, finalizing: '1s' })
 
 const pace = fc.oneof(
   fc.constant('immediate'),
@@ -24,28 +35,24 @@ const rule = fc.record(
   { requiredKeys: [] },
 )
 
+/** Items of each kind, of which the slow and the endless ones are stragglers. */
+const kinds = fc.array(fc.constantFrom('usual', 'usual', 'slow', 'never'), { minLength: 1, maxLength: 60 })
+
 const batch = fc
-  .record({
-    items: fc.integer({ min: 1, max: 60 }),
-    pace,
-    rules: fc.array(rule, { maxLength: 4 }),
-    seed: fc.integer({ min: 0, max: 1_000 }),
+  .record({ kinds, pace, rules: fc.array(rule, { maxLength: 4 }), seed: fc.nat(1_000), done: fc.nat(30) })
+  .map(({ kinds, pace: in_progress, rules, seed, done }) => {
+    const of = (kind: string) => kinds.flatMap((each, index) => (each === kind ? [index] : []))
+    const late = { slow: of('slow'), never: of('never') }
+    const most = kinds.length - late.never.length
+    const plan = { seed, pace: paced(in_progress), stages: [{ from: 0, outcomes: rules }], late }
+    return { record: running(kinds.length, plan, { done: Math.min(done, most) }), most }
   })
-  .map(({ items, pace: in_progress, rules, seed }) =>
-    running(items, {
-      seed,
-      pace: { validating: '2s', in_progress, finalizing: '1s' },
-      stages: [{ from: 0, outcomes: rules }],
-    }),
-  )
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('counts add up at every instant, and never decrease with time', {
-  tags: ['R086', 'R087', 'R088'],
-}, () => {
+test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () => {
   fc.assert(
-    fc.property(batch, instants, (record, list) => {
+    fc.property(batch, instants, ({ record }, list) => {
       let before = countsAt(record, START)
       for (const ms of list.sort((a, b) => a - b)) {
         const now = countsAt(record, START + ms)
@@ -61,91 +68,117 @@ test('counts add up at every instant, and never decrease with time', {
   )
 })
 
-test('the predicted instant for n items is the first at which n items are finished', () => {
+test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () => {
   fc.assert(
-    fc.property(batch, fc.integer({ min: 1, max: 60 }), (record, n) => {
-      const instant = finishedAt(record, n)
-      if (n > record._emulator.request.items.length || record._emulator.plan.pace.in_progress === 'hold') {
-        expect(instant).toBeUndefined()
-        return
+    fc.property(batch, ({ record, most }) => {
+      const { plan, progress, request } = record._emulator
+      const last = plan.pace.in_progress === 'hold' ? progress.done : most
+      for (let n = 1; n <= request.items.length + 1; n++) {
+        const instant = finishedAt(record, n)
+        expect(instant === undefined).toBe(n > last)
+        if (instant === undefined) continue
+        expect(Number.isInteger(instant)).toBe(true)
+        expect(finishedItems(record, instant)).toBeGreaterThanOrEqual(n)
+        if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
       }
-      expect(instant).toBeDefined()
-      expect(finishedItems(record, instant ?? 0)).toBeGreaterThanOrEqual(n)
-      if ((instant ?? 0) > START) expect(finishedItems(record, (instant ?? 0) - 1)).toBeLessThan(n)
+      expect(finishedItems(record, START + 1e12)).toBe(last)
     }),
   )
 })
 
 test('items that were finished before the current pace began stay finished', () => {
-  const plan = { pace: { validating: '1s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
-  const record = running(10, plan, { since: at(5_000), done: 4 })
-  expect([0, 5_999, 6_000, 10_999, 11_000, 99_000].map((ms) => finishedItems(record, START + ms))).toEqual([
-    4, 4, 5, 9, 10, 10,
-  ])
-  expect(finishedAt(record, 4)).toBe(START + 5_000)
-  expect(finishedAt(record, 6)).toBe(START + 7_000)
+  const record = running(10, { pace: paced({ per_item: '1s' }) }, { since: at(5_000), done: 4 })
+  const seen = [0, 5_999, 6_000, 10_999, 11_000, 99_000].map((ms) => finishedItems(record, START + ms))
+  expect(seen).toEqual([4, 4, 5, 9, 10, 10])
+  expect([finishedAt(record, 4), finishedAt(record, 6)]).toEqual([START + 5_000, START + 7_000])
 })
 
-test('a held batch finishes no items and predicts no instant', () => {
-  const record = running(10, {}, { held: true, done: 2 })
-  expect([finishedItems(record, START + 1e9), finishedAt(record, 3)]).toEqual([2, undefined])
-})
-
-test('a batch whose processing has not begun predicts no instant', () => {
-  const record: Batch = { ...running(3), status: 'validating', in_progress_at: null }
-  expect([finishedItems(record, START + 1e9), finishedAt(record, 1)]).toEqual([0, undefined])
+test('a held batch, and one whose processing has not begun, finish no items and predict no instant', () => {
+  const held = running(10, {}, { held: true, done: 2 })
+  expect([finishedItems(held, START + 1e9), finishedAt(held, 3)]).toEqual([2, undefined])
+  const early: Batch = { ...running(3), status: 'validating', in_progress_at: null }
+  expect([finishedItems(early, START + 1e9), finishedAt(early, 1)]).toEqual([0, undefined])
 })
 
 test('without outcome rules no item is read', () => {
   const record = running(5_000)
   const { request } = record._emulator
-  const untouchable = new Proxy(request.items, {
+  const items = new Proxy(request.items, {
     get: (list, key) => {
       if (key !== 'length') throw new Error(`looked at ${String(key)}`)
       return list.length
     },
   })
-  const watched: Batch = {
-    ...record,
-    _emulator: { ...record._emulator, request: { ...request, items: untouchable } },
-  }
+  const watched: Batch = { ...record, _emulator: { ...record._emulator, request: { ...request, items } } }
   expect(countsAt(watched, START + 1_000)).toMatchObject({ total: 5_000, succeeded: 250 })
   expect(finishedAt(watched, 5_000)).toBe(START + 20_000)
 })
 
-const SLOWLY = { pace: { validating: '1s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
-
-/** A batch of ten that ended after four items, of which item-1 is errored. */
-function ended(rest: 'errored' | 'canceled' | 'expired'): Batch {
-  const plan = { stages: [{ from: 0, outcomes: [{ match: { index: 1 }, status: 'errored' }] }] }
-  const status = rest === 'canceled' ? 'cancelled' : rest === 'expired' ? 'expired' : 'failed'
-  const record = running(10, plan, { done: 4 })
-  return { ...record, status, _emulator: { ...record._emulator, ended: { rest, cause: '' } } }
-}
-
 test.for([
-  ['errored', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
-  ['canceled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
-  ['expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
+  ['errored', 'failed', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
+  ['canceled', 'cancelled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
+  ['expired', 'expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
 ] as const)(
-  'of a batch that ended early the unfinished items have become %s',
+  'unfinished items become %s in a batch that is %s',
   { tags: ['R089'] },
-  ([rest, counts]) => {
-    expect(countsAt(ended(rest), START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
+  ([rest, status, counts]) => {
+    const outcomes = [{ match: { index: 1 }, status: 'errored' }]
+    const { _emulator, ...record } = running(10, { stages: [{ from: 0, outcomes }] }, { done: 4 })
+    const ended: Batch = { ...record, status, _emulator: { ..._emulator, ended: { rest, cause: '' } } }
+    expect(countsAt(ended, START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
   },
 )
 
 test('a cancelling batch finishes only the items that were in flight', { tags: ['R104'] }, () => {
-  const record = running(10, SLOWLY, { most: 3 })
+  const record = running(10, { pace: paced({ per_item: '1s' }) }, { most: 3 })
   const cancelling: Batch = { ...record, status: 'cancelling', cancelling_at: at(2_500) }
-  expect([0, 1_999, 2_000, 3_000, 9_000].map((ms) => finishedItems(cancelling, START + ms))).toEqual([
-    0, 1, 2, 3, 3,
-  ])
+  const seen = [0, 1_999, 2_000, 3_000, 9_000].map((ms) => finishedItems(cancelling, START + ms))
+  expect(seen).toEqual([0, 1, 2, 3, 3])
   expect([3, 4].map((n) => finishedAt(cancelling, n))).toEqual([START + 3_000, undefined])
 })
 
-test('the instant of items that are already finished is the start of the current phase, in every state', () => {
-  const record: Batch = { ...running(10, SLOWLY, { done: 10, since: at(7_000) }), status: 'finalizing' }
+test('the instant of items that are already finished is the start of the current phase', () => {
+  const record: Batch = { ...running(10, {}, { done: 10, since: at(7_000) }), status: 'finalizing' }
   expect([0, 10, 11].map((n) => finishedAt(record, n))).toEqual([START + 7_000, START + 7_000, undefined])
-  expect(finishedAt(running(10, SLOWLY), 11)).toBeUndefined()
 })
+
+test.for([
+  [{ per_item: '1s' }, [1_000, 2_000, 12_000]],
+  [{ per_item: '1s', concurrency: 50 }, [1_000, 1_000, 11_000]],
+  ['30s', [10_000, 20_000, 120_000]],
+  ['immediate', [0, 0, 0]],
+  ['hold', [undefined, undefined, undefined]],
+  [{ polls: 3 }, [undefined, undefined, undefined]],
+] as const)('at the pace %o a slow item comes last and takes ten times as long', ([pace, expected]) => {
+  const load = { usual: 2, slow: 1 }
+  expect([1, 2, 3].map((n) => timeUntilLoad(beatOf(pace), load, n))).toEqual(expected)
+})
+
+test('a slow item takes ten times its share of polls, and no number of polls finishes an endless one', () => {
+  const beat = beatOf({ polls: 3 })
+  expect(pollsUntilAll(beat, running(3, { late: { slow: [0], never: [] } }))).toBe(12)
+  const finished = [0, 1, 2, 11, 12].map((polls) => loadFinishedAfter(beat, { usual: 2, slow: 1 }, 0, polls))
+  expect(finished).toEqual([0, 1, 2, 2, 3])
+  expect(pollsUntilAll(beat, running(3, { late: { slow: [], never: [1] } }))).toBeUndefined()
+})
+
+test('usual items are processed first in order, then slow ones, and the others never', () => {
+  const batch = running(5, { late: { slow: [3, 0], never: [1] } })
+  expect([...(workOrder(batch) ?? [])]).toEqual([2, 4, 3, 0, 1])
+  expect([0, 1, 2, 3, 4].map(amongFirst(batch, 3))).toEqual([false, false, true, true, true])
+  const later = { ...batch, _emulator: { ...batch._emulator, plan: { ...batch._emulator.plan, seed: 7 } } }
+  expect(workOrder(later)).toBe(workOrder(batch))
+})
+
+test('a batch without stragglers has the order of submission, and stores no order', () => {
+  const batch = running(3)
+  expect(workOrder(batch)).toBeUndefined()
+  expect([0, 1, 2].map(amongFirst(batch, 2))).toEqual([true, true, false])
+})
+
+test.for([[{ slow: [3], never: [] }], [{ slow: [1], never: [1] }], [{ slow: [1, 1], never: [] }]])(
+  'a record cannot have the stragglers %o',
+  ([late]) => {
+    expect(() => running(3, { late })).toThrow(/must have the index of each item/)
+  },
+)

@@ -2,9 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromCursor, toCursor } from './index.ts'
 
-test('a cursor decodes to its position, and different positions have different cursors', {
-  tags: ['R058'],
-}, () => {
+test('each position has a cursor of its own, which decodes to it', { tags: ['R058'] }, () => {
   fc.assert(
     fc.property(fc.nat(1_000_000_000), (position) => {
       expect(fromCursor(toCursor(position))).toEqual({ start: position, end: position + 1 })
@@ -13,21 +11,14 @@ test('a cursor decodes to its position, and different positions have different c
   )
 })
 
-test.for(['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'])(
-  '"%s" is not a cursor',
-  { tags: ['U022'] },
-  (text) => {
-    expect(fromCursor(text)).toBeUndefined()
-  },
-)
+const CODED = ['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١']
 
-test.for(['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١'])(
-  '%s in base64url is not a cursor',
-  { tags: ['U022'] },
-  (text) => {
-    expect(fromCursor(Buffer.from(text).toString('base64url'))).toBeUndefined()
-  },
-)
+test.for([
+  ...['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'],
+  ...CODED.map((text) => Buffer.from(text).toString('base64url')),
+])('"%s" is not a cursor', { tags: ['U022'] }, (text) => {
+  expect(fromCursor(text)).toBeUndefined()
+})
 
 test('only the text that toCursor returns is a cursor', { tags: ['U022'] }, () => {
   fc.assert(

@@ -30,37 +30,25 @@ const spanOf = (window: ReturnType<typeof windowOf>) =>
   ]
 
 test.for([
-  ['2024-03-01', '2024-03-01', '2024-03-01T00:00:00.000Z', '2024-03-01T23:59:59.999Z'],
-  ['2024-03-01T10:00:00Z', '2024-03-01T10:00:00Z', '2024-03-01T10:00:00.000Z', '2024-03-01T10:00:00.000Z'],
-  ['2024-03-01T10:00:00Z', '2024-03-01', '2024-03-01T10:00:00.000Z', '2024-03-01T23:59:59.999Z'],
-  ['2024-02-29T23:00:00-02:00', '2024-03-02', '2024-03-01T01:00:00.000Z', '2024-03-02T23:59:59.999Z'],
   [undefined, '2024-03-30', '2024-01-01T00:00:00.000Z', '2024-03-30T23:59:59.999Z'],
   [undefined, undefined, '2025-12-02T00:00:00.000Z', '2026-03-01T12:00:00.000Z'],
   ['2026-02-01', undefined, '2026-02-01T00:00:00.000Z', '2026-03-01T12:00:00.000Z'],
-] as const)('from %s to %s covers %s to %s', ([start, end, first, last]) => {
+] as const)('from %s to %s covers %s to %s', { tags: ['R163', 'U028'] }, ([start, end, first, last]) => {
   expect(spanOf(read(start, end).window)).toEqual([first, last])
 })
 
 test.for([
-  ['2024-03-02', '2024-03-01'],
   ['2024-03-01T10:00:00.001Z', '2024-03-01T10:00:00Z'],
   ['2026-03-02', undefined],
-] as const)(
-  'from %s to %s is upside down: no window, or refused by the setting',
-  { tags: ['R163', 'U028'] },
-  ([start, end]) => {
-    expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
-    expect(() => read(start, end, { 'consumption.start_after_end': 'reject' })).toThrow(/after end_date/)
-  },
-)
+] as const)('from %s to %s is no window', { tags: ['R163', 'U028'] }, ([start, end]) => {
+  expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
+})
 
 test.for([
-  ['a leap year', '2024-01-01', '2024-03-30', '2024-03-31'],
   ['a common year', '2023-01-01', '2023-03-31', '2023-04-01'],
-  ['the end of a year', '2023-12-01', '2024-02-28', '2024-02-29'],
   ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00.000Z'],
   ['offsets', '2024-01-01T01:00:00+02:00', '2024-03-29T23:00:00Z', '2024-03-30T00:00:00Z'],
-] as const)('across %s 90 dates pass and 91 do not', { tags: ['R169', 'T22'] }, ([, start, last, over]) => {
+] as const)('in %s 90 dates pass, 91 do not', { tags: ['R169', 'R284', 'T22'] }, ([, start, last, over]) => {
   expect(read(start, last).notes).toEqual([])
   expect(() => read(start, over)).toThrow(/touches 91 UTC calendar days/)
 })
@@ -73,18 +61,14 @@ test('the day count "difference" accepts 91 dates, but not 92', { tags: ['R169',
   expect(() => read('2024-01-01', '2024-04-01', values)).toThrow(/touches 92/)
 })
 
-test('a window that is too long is cut to its last 90 dates, or is empty, depending on the setting', {
-  tags: ['R169', 'U027'],
-}, () => {
+test('a setting cuts a long window to its last 90 dates, or empties it', { tags: ['R169', 'U027'] }, () => {
   const cut = read('2024-01-01', '2024-12-31T12:00:00Z', { 'consumption.over_90': 'clamp' })
   expect(spanOf(cut.window)).toEqual(['2024-10-03T00:00:00.000Z', '2024-12-31T12:00:00.000Z'])
   expect(cut.notes).toEqual(['U027'])
   expect(read('2024-01-01', '2024-12-31', { 'consumption.over_90': 'empty' }).window).toBeUndefined()
 })
 
-test('a window is accepted exactly when it touches at most 90 dates, for any two instants', {
-  tags: ['R169'],
-}, () => {
+test('a window is accepted exactly when it touches at most 90 dates', { tags: ['R169'] }, () => {
   const instants = fc.integer({ min: 0, max: 200 * DAY }).map((ms) => Date.UTC(2024, 0, 1) + ms)
   fc.assert(
     fc.property(instants, instants, (a, b) => {

@@ -11,121 +11,108 @@ import {
   retrieve,
 } from '../../support/batches.ts'
 
-test.for(['validating', 'in_progress'])(
+test.for([
+  ['validating', '0s', 0],
+  ['in_progress', '350ms', 3],
+] as const)(
   'a batch that is %s becomes cancelling and a second later cancelled, and its work stops',
-  { tags: ['R104', 'R109', 'R218', 'T15'] },
-  async (from) => {
+  { tags: ['R104', 'R109', 'R112', 'R218', 'T15'] },
+  async ([from, after, finished]) => {
     const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '100ms' } } })
     const { id } = await createBatch(emulator, { items: 10 })
     await bring(emulator, id, from)
-    if (from === 'in_progress') emulator.advance('350ms')
-    const finished = from === 'in_progress' ? 3 : 0
-    const response = await cancel(emulator, id)
-    expect([response.status, response.body.status]).toEqual([200, 'cancelling'])
-    expect(Date.parse(response.body.cancelling_at)).toBe(emulator.now())
-    expect(response.body.request_counts).toMatchObject({ succeeded: finished, processing: 10 - finished })
+    emulator.advance(after)
+    const { status, body } = await cancel(emulator, id)
+    expect([status, body.status, Date.parse(body.cancelling_at)]).toEqual([200, 'cancelling', emulator.now()])
+    expect(body.request_counts).toMatchObject({ succeeded: finished, processing: 10 - finished })
     emulator.advance('999ms')
-    expect(await retrieve(emulator, id)).toEqual(response.body)
+    expect(await retrieve(emulator, id)).toEqual(body)
     emulator.advance('1ms')
     const batch = await retrieve(emulator, id)
-    expect([batch.status, batch.in_progress_at]).toEqual(['cancelled', response.body.in_progress_at])
-    expect(batch.request_counts).toMatchObject({
-      succeeded: finished,
-      canceled: 10 - finished,
-      processing: 0,
-    })
-    const { events } = emulator.advance('23h')
-    expect(events).toEqual([])
+    expect([batch.status, batch.in_progress_at]).toEqual(['cancelled', body.in_progress_at])
+    expect(batch.request_counts).toMatchObject({ succeeded: finished, canceled: 10 - finished })
+    const words = (await linesOf(emulator, id)).map((line) => line.status)
+    expect(words).toEqual([...Array(finished).fill('succeeded'), ...Array(10 - finished).fill('canceled')])
+    expect(emulator.advance('23h').events).toEqual([])
   },
 )
 
-test('a cancel after three of ten items gives three succeeded and seven canceled lines', {
-  tags: ['R112'],
-}, async () => {
-  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s', concurrency: 1 } } })
-  const { id } = await createBatch(emulator, { items: 10 })
-  emulator.advance('5s')
-  await cancel(emulator, id)
-  emulator.advance('1s')
-  const words = (await linesOf(emulator, id)).map((line) => line.status)
-  expect(words).toEqual([...Array(3).fill('succeeded'), ...Array(7).fill('canceled')])
+test('the error of a cancelled batch counts its unfinished items, also a single one', async () => {
+  const emulator = await batchEmulator()
+  for (const [items, said] of [
+    [3, '3 of 3 items were finished.'],
+    [1, '1 of 1 item was finished.'],
+  ] as const) {
+    const { id } = await createBatch(emulator, { items })
+    const { error } = await bring(emulator, id, 'cancelled')
+    expect(error).toMatchObject({
+      title: 'Batch Cancelled',
+      detail: `The batch was cancelled before ${said}`,
+    })
+  }
 })
 
-test('a repeated cancel responds with the unchanged batch', {
-  tags: ['R105', 'R219'],
-}, async () => {
+test('a repeated cancel responds with the unchanged batch', { tags: ['R105', 'R219'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   for (const status of ['cancelling', 'cancelled']) {
     const batch = await bring(emulator, id, status)
     const before = emulator.digest()
-    emulator.advance('0ms')
     const again = await cancel(emulator, id)
-    expect([again.status, again.body]).toEqual([200, batch])
-    expect(again.body).toEqual(await retrieve(emulator, id))
-    expect(emulator.digest()).toBe(before)
+    expect([again.status, again.body, emulator.digest()]).toEqual([200, batch, before])
     emulator.advance('100ms')
     expect((await cancel(emulator, id)).body.cancelling_at).toBe(batch.cancelling_at)
   }
 })
 
 test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'a cancel of a batch that is %s is refused, and the batch unchanged',
+  'a cancel of a batch that is %s is refused, or by a setting responds with it, and never changes it',
   { tags: ['R220', 'U041'] },
   async (status) => {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
-    const batch = await bring(emulator, id, status)
-    const response = await refusedProblem(emulator, () => cancel(emulator, id), 409, 'conflict')
-    expect(response.body.detail).toContain(status)
-    expect(response.assumed).toContain('U041')
-    expect(await retrieve(emulator, id)).toEqual(batch)
-  },
-)
-
-test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'a setting makes a cancel of a batch that is %s respond with it, unchanged',
-  { tags: ['R220', 'U041'] },
-  async (status) => {
-    const emulator = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
-    const { id } = await createBatch(emulator)
-    const batch = await bring(emulator, id, status)
-    const before = emulator.digest()
-    const response = await cancel(emulator, id)
-    expect([response.status, response.body]).toEqual([200, batch])
+    await bring(emulator, id, status)
+    const refused = await refusedProblem(emulator, () => cancel(emulator, id), 409, 'conflict')
+    expect(refused.body.detail).toContain(status)
+    expect(refused.assumed).toContain('U041')
+    const lenient = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
+    const other = await createBatch(lenient)
+    const batch = await bring(lenient, other.id, status)
+    const before = lenient.digest()
+    const response = await cancel(lenient, other.id)
+    expect([response.status, response.body, lenient.digest()]).toEqual([200, batch, before])
     expect(response.assumed).not.toContain('U041')
-    expect(emulator.digest()).toBe(before)
   },
 )
 
-test('the response to a cancel shows cancelling even if batch.cancel_delay is 0s', {
-  tags: ['T15'],
-}, async () => {
+test('a cancel shows cancelling even if batch.cancel_delay is 0s', { tags: ['T15'] }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '0s' })
   const { id } = await createBatch(emulator)
   expect((await cancel(emulator, id)).body.status).toBe('cancelling')
   expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
-test('no item is finished after a cancel, whatever the pace', { tags: ['R104'] }, async () => {
-  for (const in_progress of ['10s', { polls: 4 }, { per_item: '1s', concurrency: 2 }, 'hold', 'immediate']) {
+test.for(['10s', { polls: 4 }, { per_item: '1s', concurrency: 2 }, 'hold', 'immediate'])(
+  'no item is finished after a cancel at the pace %o',
+  { tags: ['R104'] },
+  async (in_progress) => {
     const emulator = await batchEmulator({ 'batch.pace': { in_progress }, 'batch.cancel_delay': '1h' })
     const { id } = await createBatch(emulator, { items: 8 })
-    emulator.advance('1s')
-    if (in_progress !== 'immediate') emulator.advance('1s')
+    emulator.advance(in_progress === 'immediate' ? '1s' : '2s')
     await retrieve(emulator, id)
     emulator.advance(in_progress === 'immediate' ? '500ms' : '3s')
     const { body } = await cancel(emulator, id)
     expect(body.status).toBe('cancelling')
     emulator.advance('30m')
     for (let n = 0; n < 5; n++) expect(counts(await retrieve(emulator, id))).toEqual(counts(body))
-  }
-})
+  },
+)
 
-test('a batch that is held can be cancelled', { tags: ['R104'] }, async () => {
-  const emulator = await batchEmulator()
+test('a batch that is held counts no polls, and can be cancelled', { tags: ['R104'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.pace': { validating: { polls: 2 } } })
   const { id } = await createBatch(emulator)
   intervene(emulator, 'change', id, { hold: true })
+  for (let n = 0; n < 3; n++) expect((await retrieve(emulator, id)).status).toBe('validating')
   await cancel(emulator, id)
   emulator.advance('1s')
   expect((await retrieve(emulator, id)).status).toBe('cancelled')

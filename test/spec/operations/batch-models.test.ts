@@ -38,9 +38,7 @@ test('the error of an unknown id names the nearest known one', { tags: ['R201'] 
   expect(response.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
-test('a deprecated id is accepted and runs as another, and the batch shows the requested id', {
-  tags: ['R206', 'R289', 'R078', 'U037'],
-}, async () => {
+test('a deprecated id runs as another', { tags: ['R206', 'R289', 'R078', 'U037'] }, async () => {
   const emulator = await batchEmulator({ models })
   const response = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect([response.status, response.body.model]).toEqual([200, 'fast-old'])
@@ -54,9 +52,7 @@ test('a setting makes the batch show the effective model', { tags: ['U037'] }, a
   expect(response.body.model).toBe('other-only')
 })
 
-test('without a list any model id is accepted and echoed, and the response names the assumption', {
-  tags: ['R078', 'U036'],
-}, async () => {
+test('without a list any model id is accepted and echoed', { tags: ['R078', 'U036'] }, async () => {
   const emulator = await batchEmulator()
   const response = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
   expect([response.status, response.body.model]).toEqual([200, 'made up / 7'])

@@ -48,7 +48,7 @@ test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const))
 )
 
 test.for(['path', 'header'] as const)(
-  'results_url of a batch created by %s leads into the fork after a fork, also in its webhook',
+  'results_url of a batch created by %s leads into the fork',
   { tags: ['T29'] },
   async (way) => {
     const emulator = await batchEmulator()

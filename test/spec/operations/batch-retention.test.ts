@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
-import { batchEmulator, bring, cancel, createBatch, intervene, retrieve } from '../../support/batches.ts'
+import {
+  batchEmulator,
+  bring,
+  cancel,
+  createBatch,
+  intervene,
+  refusedProblem,
+  retrieve,
+} from '../../support/batches.ts'
 
-test('a terminal batch never changes, except for results_url at cleanup', {
-  tags: ['R113', 'R210'],
-}, async () => {
+test('a terminal batch changes only its results_url', { tags: ['R113', 'R210'] }, async () => {
   for (const status of ['completed', 'failed', 'expired', 'cancelled']) {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -18,7 +24,7 @@ test('a terminal batch never changes, except for results_url at cleanup', {
 })
 
 test('results are removed 29 days after creation, whenever the batch ended, and metadata stays', {
-  tags: ['R281', 'R282', 'R283', 'R093', 'R210'],
+  tags: ['R281', 'R282', 'R283', 'R093', 'R210', 'R215', 'R250'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: '23h' } })
   const late = await createBatch(emulator, { metadata: { a: 'b' } })
@@ -32,7 +38,8 @@ test('results are removed 29 days after creation, whenever the batch ended, and 
   emulator.advance('1ms')
   for (const { id } of [late, early]) {
     expect((await retrieve(emulator, id)).results_url).toBeNull()
-    expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(410)
+    const results = () => emulator.get(`/batch-predictions/${id}/results`)
+    await refusedProblem(emulator, results, 410, 'results_gone')
   }
   emulator.advance('400d')
   const batch = await retrieve(emulator, late.id)

@@ -5,29 +5,17 @@ import { mountPath } from '../../support/transport.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
-test('the response is a redirect URL resource and nothing else', {
-  tags: ['R061', 'R176', 'R177'],
-}, async () => {
+test('the response is a redirect URL resource', { tags: ['R006', 'R061', 'R176', 'R177'] }, async () => {
   const emulator = await testEmulator()
   const { status, body, assumed } = await emulator.post('/connections', BOTH)
   expect(status).toBe(200)
-  expect(Object.keys(body)).toEqual(['object', 'redirect_url'])
-  expect(body.object).toBe('redirect_url')
+  expect(body).toEqual({ object: 'redirect_url', redirect_url: expect.any(String) })
   expect(assumed).toContain('U030')
-  const [connection] = emulator.state('connections')
-  expect(new URL(body.redirect_url).pathname).toMatch(
-    new RegExp(`^${mountPath()}/consent/connections/[\\w-]+$`),
-  )
-  expect(connection).toEqual({
-    id: expect.any(String),
-    teamspace_id: 'ts-a',
-    user_id: 'user-owner',
-    ...BOTH,
-    created_at: '2026-03-01T12:00:00.000Z',
-    status: 'pending',
-    nonce: expect.stringMatching(/^sha256:/),
-    decided_at: null,
-  })
+  const consent = new RegExp(`^${mountPath()}/consent/connections/[\\w-]+$`)
+  expect(new URL(body.redirect_url).pathname).toMatch(consent)
+  expect(emulator.state('connections')).toMatchObject([
+    { ...BOTH, teamspace_id: 'ts-a', user_id: 'user-owner', created_at: '2026-03-01T12:00:00.000Z' },
+  ])
 })
 
 test('a setting changes the redirect URL, with the id in its place', { tags: ['R061', 'U030'] }, async () => {
@@ -39,12 +27,11 @@ test('a setting changes the redirect URL, with the id in its place', { tags: ['R
 })
 
 test.for(['login', '/login/{id}', ''])(
-  'the template "%s" is refused: it is not an absolute URL',
+  'the template "%s" is refused',
   { tags: ['R061', 'U030'] },
   async (template) => {
-    await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
-      /connections.redirect_url.*absolute URL/,
-    )
+    const settings = { 'connections.redirect_url': template }
+    await expect(testEmulator({ settings })).rejects.toThrow(/connections.redirect_url.*absolute URL/)
   },
 )
 
@@ -69,9 +56,7 @@ test.for([
   expect(pointersOf(response)).toEqual([`/${member}`])
 })
 
-test('both fields are optional by default, and required by their settings', {
-  tags: ['R176', 'U015'],
-}, async () => {
+test('both fields are optional, and required by their settings', { tags: ['R176', 'U015'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.post('/connections', {})).status).toBe(200)
   const settings = {

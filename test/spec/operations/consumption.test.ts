@@ -24,7 +24,9 @@ const resourcesOf = ({ body }: TestResponse): string[] =>
 const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
   emulator.get(`${PATH}?${new URLSearchParams(query)}`)
 
-test('rows have exactly the eight fields of the table, the envelope five', {
+const EMPTY = { object: 'list', data: [], has_more: false, first_id: null, last_id: null }
+
+test('rows have eight fields, the list five', {
   tags: ['R006', 'R054', 'R055', 'R056', 'R171'],
 }, async () => {
   const emulator = await withRows([row('row-0', '-1h', { credits: 0.1 })])
@@ -61,47 +63,33 @@ test.for([
   ['credits as a string', { credits: '1' }, 'credits'],
   ['no action', { action: undefined }, 'action'],
   ['a dollar amount', { amount: 3 }, 'amount'],
-  [
-    'an organization that does not exist',
-    { _emulator: { organization_id: 'x' } },
-    '_emulator/organization_id',
-  ],
+  ['an unknown organization', { _emulator: { organization_id: 'x' } }, '_emulator/organization_id'],
 ] as const)('%s is refused in fixtures', { tags: ['R054', 'R055'] }, async ([, change, member]) => {
-  await expect(withRows([row('row-0', '-1h', change)])).rejects.toThrow(
-    new RegExp(`consumption_rows/0/${member}: `),
-  )
+  const refusal = new RegExp(`consumption_rows/0/${member}: `)
+  await expect(withRows([row('row-0', '-1h', change)])).rejects.toThrow(refusal)
 })
 
-test('a window without rows has an empty page, null cursors and nothing more', {
-  tags: ['R007', 'R056', 'R057'],
-}, async () => {
+test('an empty window has an empty page with null cursors', { tags: ['R007', 'R056', 'R057'] }, async () => {
   const emulator = await withRows(rows(3))
   const { body } = await list(emulator, { start_date: '2020-01-01', end_date: '2020-01-31' })
-  expect(body).toEqual({ object: 'list', data: [], has_more: false, first_id: null, last_id: null })
+  expect(body).toEqual(EMPTY)
 })
 
-test('cursors are opaque: neither an id nor a timestamp of a row is one', { tags: ['R058'] }, async () => {
+test('neither an id nor a timestamp of a row is a cursor', { tags: ['R058', 'U022'] }, async () => {
   const emulator = await withRows(rows(5))
   const { body } = await list(emulator, { limit: '2' })
   const facts = emulator.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
   expect(facts).not.toContain(body.first_id)
   expect(facts).not.toContain(body.last_id)
-  for (const fact of facts) await refused(emulator, () => list(emulator, { after: fact }), 400)
-})
-
-test('an invalid cursor is refused, or gives an empty page by a setting', {
-  tags: ['R058', 'U022'],
-}, async () => {
-  const emulator = await withRows(rows(3))
-  const response = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
-  expect([pointersOf(response), response.assumed.includes('U022')]).toEqual([['/query/before'], true])
+  for (const before of facts) {
+    const response = await refused(emulator, () => list(emulator, { before }), 400)
+    expect([pointersOf(response), response.assumed.includes('U022')]).toEqual([['/query/before'], true])
+  }
   const lenient = await withRows(rows(3), { 'lists.bad_cursor': 'empty' })
-  expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
+  expect((await list(lenient, { before: 'row-1' })).body).toEqual(EMPTY)
 })
 
-test('rows of all teamspaces and of the organization itself are listed, but of no other organization', {
-  tags: ['R162'],
-}, async () => {
+test('rows of the organization and its teamspaces are listed, no others', { tags: ['R162'] }, async () => {
   const facts = (organization_id: string, teamspace_id: string | null) => ({
     _emulator: { organization_id, teamspace_id },
   })
@@ -127,63 +115,43 @@ const edges = [
 ]
 
 test.for([
-  ['a date as start is UTC midnight', '2026-02-01', '2026-02-01T00:00:00Z', ['midnight']],
-  ['a date-time as start is used exactly', '2026-02-01T00:00:00.001Z', '2026-02-01T12:00:00Z', ['noon']],
-  ['a date-time as start is inclusive', '2026-02-01T12:00:00Z', '2026-02-01T13:00:00Z', ['noon']],
-  ['a date as end covers its whole day', '2026-02-01T23:00:00Z', '2026-02-01', ['fraction', 'last']],
-  ['one date is one day', '2026-02-01', '2026-02-01', ['fraction', 'last', 'noon', 'midnight']],
-  ['a date-time as end is inclusive', '2026-02-01T01:00:00Z', '2026-02-01T12:00:00.000Z', ['noon']],
-  ['a date-time as end is exact', '2026-02-01T01:00:00Z', '2026-02-01T11:59:59.999Z', []],
-  [
-    'midnight as end is the next day',
-    '2026-02-01T23:59:59.999Z',
-    '2026-02-02T00:00:00Z',
-    ['next', 'fraction', 'last'],
-  ],
-  ['offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', ['midnight']],
-  ['without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', ['noon']],
+  ['a date as start is UTC midnight', '2026-02-01', '2026-02-01T00:00:00Z', 'midnight'],
+  ['a date-time as start is used exactly', '2026-02-01T00:00:00.001Z', '2026-02-01T12:00:00Z', 'noon'],
+  ['a date-time as start is inclusive', '2026-02-01T12:00:00Z', '2026-02-01T13:00:00Z', 'noon'],
+  ['a date as end covers its whole day', '2026-02-01T23:00:00Z', '2026-02-01', 'fraction last'],
+  ['one date is one day', '2026-02-01', '2026-02-01', 'fraction last noon midnight'],
+  ['a date-time as end is inclusive', '2026-02-01T01:00:00Z', '2026-02-01T12:00:00.000Z', 'noon'],
+  ['a date-time as end is exact', '2026-02-01T01:00:00Z', '2026-02-01T11:59:59.999Z', ''],
+  ['midnight as end is the next day', '2026-02-01T23:59:59Z', '2026-02-02T00:00:00Z', 'next fraction last'],
+  ['offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', 'midnight'],
+  ['without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', 'noon'],
 ] as const)(
   '%s',
   { tags: ['R163', 'R164', 'T23', 'R165', 'R166', 'T24'] },
   async ([, start_date, end_date, expected]) => {
     const emulator = await withRows(edges)
-    expect(resourcesOf(await list(emulator, { start_date, end_date }))).toEqual(expected)
+    expect(resourcesOf(await list(emulator, { start_date, end_date })).join(' ')).toBe(expected)
   },
 )
 
-test('only a date-time without an offset names the assumption', { tags: ['R166', 'T24'] }, async () => {
-  const emulator = await withRows(edges)
-  const ask = async (start_date: string) =>
-    (await list(emulator, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
-  expect(await ask('2026-02-01T00:00:00')).toBe(true)
-  expect(await ask('2026-02-01T00:00:00Z')).toBe(false)
-  expect(await ask('2026-02-01')).toBe(false)
+test.for([
+  ['2026-02-01T00:00:00', true],
+  ['2026-02-01T00:00:00Z', false],
+  ['2026-02-01', false],
+] as const)('a start at %s names T24: %s', { tags: ['R166', 'T24'] }, async ([at, named]) => {
+  const { assumed } = await list(await withRows(edges), { start_date: at, end_date: '2026-02-01' })
+  expect(assumed.includes('T24')).toBe(named)
 })
 
-const badDates = [
-  '2024-03-01T00:00:00+02:00',
-  '2024-02-30',
-  '2023-02-29',
-  '2024-1-1',
-  '0',
-  'yesterday',
-  '',
-  '2024-03-01T24:00:01Z',
-  '2024-W09-5',
-  '1709251200',
-  '2024-03',
-  '2024-03-01T00:00:00Z&end_date=2024-03-02',
-]
+const BAD_DATES = `2024-03-01T00:00:00+02:00 2024-02-30 2023-02-29 2024-1-1 0 yesterday 2024-03-01T24:00:01Z
+2024-W09-5 1709251200 2024-03 2024-03-01T00:00:00Z&end_date=2024-03-02`
 
-test.for(badDates)('the date %s is refused in the URL', { tags: ['R166'] }, async (date) => {
+test.for([...BAD_DATES.split(/\s+/), ''])('the date %s is refused', { tags: ['R166'] }, async (date) => {
   const emulator = await withRows(rows(1))
   for (const member of ['start_date', 'end_date']) {
-    const response = await refused(
-      emulator,
-      () => emulator.get(`${PATH}?${member}=${date}&end_date=2024-03-05`),
-      400,
-    )
-    expect(response.body.details.errors.length).toBeGreaterThan(0)
+    const query = `?${member}=${date}&end_date=2024-03-05`
+    const response = await refused(emulator, () => emulator.get(PATH + query), 400, 'validation_failed')
+    expect(pointersOf(response)).not.toEqual([])
   }
 })
 
@@ -196,83 +164,57 @@ test('a page is full while more rows exist', { tags: ['R167', 'R171'] }, async (
   expect((await list(emulator)).body.data).toHaveLength(20)
 })
 
-test('after=last_id visits all rows once, and before=first_id goes one page back', {
-  tags: ['R168'],
-}, async () => {
-  const emulator = await withRows(rows(23))
-  const pages: TestResponse[] = [await list(emulator, { limit: '5' })]
-  for (let page = pages.at(-1); page?.body.has_more; page = pages.at(-1))
-    pages.push(await list(emulator, { limit: '5', after: page.body.last_id }))
-  expect(pages.map(({ body }) => body.data.length)).toEqual([5, 5, 5, 5, 3])
-  const walked = pages.flatMap(resourcesOf)
-  expect(walked).toEqual(Array.from({ length: 23 }, (_, n) => `row-${22 - n}`))
-  const back = await list(emulator, { limit: '5', before: pages[2]?.body.first_id })
-  expect(back.body).toEqual(pages[1]?.body)
-  const first = await list(emulator, { limit: '5', before: back.body.first_id })
-  expect(first.body).toEqual({ ...pages[0]?.body, has_more: false })
-  expect(first.assumed).toContain('T26')
+test('before=first_id goes one page back, to an equal page', { tags: ['R168'] }, async () => {
+  const emulator = await withRows(rows(13))
+  const first = await list(emulator, { limit: '5' })
+  const second = await list(emulator, { limit: '5', after: first.body.last_id })
+  const third = await list(emulator, { limit: '5', after: second.body.last_id })
+  expect(resourcesOf(third)).toEqual(['row-2', 'row-1', 'row-0'])
+  expect((await list(emulator, { limit: '5', before: third.body.first_id })).body).toEqual(second.body)
+  const back = await list(emulator, { limit: '5', before: second.body.first_id })
+  expect(back.body).toEqual({ ...first.body, has_more: false })
+  expect(back.assumed).toContain('T26')
   const empty = await list(emulator, { limit: '5', before: first.body.first_id })
   expect(empty.body).toMatchObject({ data: [], has_more: false })
 })
 
-test('a cursor works after a restart, and gives an empty page beyond the end', {
-  tags: ['R168', 'R058'],
-}, async () => {
+test('a cursor works after a restart, and beyond the last row', { tags: ['R168', 'R058'] }, async () => {
   const emulator = await withRows(rows(8))
   const { last_id } = (await list(emulator, { limit: '5' })).body
   const again = await emulator.restart()
   expect(resourcesOf(await list(again, { after: last_id }))).toEqual(['row-2', 'row-1', 'row-0'])
   for (const n of [0, 1, 2, 3, 4]) await again.control('DELETE', `/state/consumption_rows/row-${n}`)
-  const empty = { object: 'list', data: [], has_more: false, first_id: null, last_id: null }
-  expect((await list(again, { after: last_id })).body).toEqual(empty)
+  expect((await list(again, { after: last_id })).body).toEqual(EMPTY)
 })
 
-test.for([
-  ['a leap year', '2024-01-01', '2024-03-30', '2024-03-31'],
-  ['a common year', '2025-01-01', '2025-03-31', '2025-04-01'],
-  ['the end of a year', '2024-12-01', '2025-02-28', '2025-03-01'],
-  ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00Z'],
-] as const)(
-  'across %s 90 dates are accepted, and 91 are refused with the assumption',
-  { tags: ['R169', 'R284', 'U027'] },
-  async ([, start_date, last, over]) => {
-    const emulator = await withRows([])
-    expect((await list(emulator, { start_date, end_date: last })).status).toBe(200)
-    const response = await refused(emulator, () => list(emulator, { start_date, end_date: over }), 400)
-    expect(response.assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
-  },
-)
-
-test.for([
-  ['clamp', ['new']],
-  ['empty', []],
-] as const)(
-  'consumption.over_90=%s accepts a window of more than 90 dates',
-  { tags: ['R169', 'U027'] },
-  async ([choice, expected]) => {
-    const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
+test('a window of 91 dates is refused, or cut', { tags: ['R169', 'R284', 'T22', 'U027'] }, async () => {
+  const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
+  const dates = { start_date: '2025-10-01', end_date: '2025-12-30' }
+  const strict = await withRows(consumption_rows)
+  expect((await list(strict, { ...dates, end_date: '2025-12-29' })).status).toBe(200)
+  const { assumed } = await refused(strict, () => list(strict, dates), 400)
+  expect(assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
+  for (const [choice, found] of [
+    ['clamp', ['new']],
+    ['empty', []],
+  ] as const) {
     const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
     const response = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
-    expect([resourcesOf(response), response.assumed.includes('U027')]).toEqual([expected, false])
-  },
-)
+    expect([resourcesOf(response), response.assumed.includes('U027')]).toEqual([found, false])
+  }
+})
 
-test('a row written between two pages shifts the window, so the last row is listed again', {
-  tags: ['R170'],
-}, async () => {
+test('a row that is written between two pages shifts the second', { tags: ['R170'] }, async () => {
   const emulator = await withRows(rows(25))
   const first = await list(emulator, { limit: '10' })
   emulator.advance('1m')
   const fresh = { ...row('fresh', '2026-03-01T12:00:30.000Z'), object: 'consumption_breakdown' }
   change(emulator.sandbox, ({ tx }) => tx.put('consumption_rows', fresh))
   const second = await list(emulator, { limit: '10', after: first.body.last_id })
-  expect(resourcesOf(second)[0]).toBe(resourcesOf(first).at(-1))
-  expect(resourcesOf(second)[1]).toBe('row-14')
+  expect(resourcesOf(second).slice(0, 2)).toEqual([resourcesOf(first).at(-1), 'row-14'])
 })
 
-test('without dates the report covers the last 90 dates up to now, and names the assumption', {
-  tags: ['U028'],
-}, async () => {
+test('without dates the report covers the last 90 dates up to now', { tags: ['U028'] }, async () => {
   const emulator = await withRows([
     row('too-old', '2025-12-01T23:59:59.999Z'),
     row('oldest', '2025-12-02T00:00:00.000Z'),
@@ -285,15 +227,13 @@ test('without dates the report covers the last 90 dates up to now, and names the
   expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
 })
 
-test('a start after the end gives an empty page and names the assumption, or is refused by a setting', {
-  tags: ['U028'],
-}, async () => {
+test('a start after the end gives an empty page, or is refused', { tags: ['U028'] }, async () => {
   const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
-  const emulator = await withRows(edges)
-  const response = await list(emulator, dates)
+  const response = await list(await withRows(edges), dates)
   expect([response.body.data, response.assumed.includes('U028')]).toEqual([[], true])
   const strict = await withRows(edges, { 'consumption.start_after_end': 'reject' })
-  await refused(strict, () => list(strict, dates), 400)
+  const refusal = await refused(strict, () => list(strict, dates), 400)
+  expect(refusal.body.message).toContain('after end_date')
 })
 
 test('after together with before is refused', { tags: ['T25'] }, async () => {

@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { change, setSettings } from '../../../src/core/sandboxes/change.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../../support/emulator.ts'
+import { pointersOf, refused } from '../../support/refusal.ts'
 
 const CREATED = '2026-01-15T08:00:00.000Z'
 const NOW = '2026-03-01T12:00:00.000Z'
 
-function aTrigger(id: string, changes: Readonly<Record<string, unknown>> = {}, agent_id = 'a1') {
+function aTrigger(id: string, changes: object = {}, agent_id = 'a1') {
   return {
     object: 'event_trigger',
     id,
@@ -38,30 +39,20 @@ function triggerEmulator(changes = {}, options: TestEmulatorOptions = {}): Promi
 const at = '/agents/a1/event-triggers'
 const t1 = `${at}/t1`
 
-async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
-  const before = emulator.digest()
-  const response = await emulator.patch(t1, body)
-  expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
-  expect(response.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toEqual([pointer])
-  expect(emulator.digest()).toBe(before)
+/** Asserts that an update is refused because of some of its fields. */
+async function refusedAt(emulator: TestEmulator, body: unknown, ...pointers: readonly string[]) {
+  const response = await refused(emulator, () => emulator.patch(t1, body), 400, 'validation_failed')
+  expect(pointersOf(response).sort()).toEqual(pointers)
   return response
 }
 
-test('an update responds with the whole trigger, without _emulator', {
-  tags: ['R067', 'R071', 'R074', 'R196'],
-}, async () => {
+test('an update responds with the whole trigger', { tags: ['R067', 'R071', 'R074', 'R196'] }, async () => {
   const emulator = await triggerEmulator()
+  emulator.advance('90s')
   const { status, body } = await emulator.patch(t1, { name: 'Renamed' })
   const { _emulator: _, ...shown } = aTrigger('t1')
   expect(status).toBe(200)
-  expect(body).toEqual({ ...shown, name: 'Renamed', updated_at: NOW })
-})
-
-test('updated_at is the virtual instant of the change', { tags: ['R074'] }, async () => {
-  const emulator = await triggerEmulator()
-  emulator.advance('90s')
-  const { body } = await emulator.patch(t1, { enabled: false })
-  expect([body.created_at, body.updated_at]).toEqual([CREATED, '2026-03-01T12:01:30.000Z'])
+  expect(body).toEqual({ ...shown, name: 'Renamed', updated_at: '2026-03-01T12:01:30.000Z' })
 })
 
 test('enabled pauses and resumes a trigger, also across a restart', { tags: ['R068'] }, async () => {
@@ -81,31 +72,24 @@ const values: Readonly<Record<string, unknown>> = {
   response_thread: 'create_new_thread_each_time',
 }
 
-test('an update changes exactly the given fields and updated_at', {
-  tags: ['R188'],
-}, async () => {
+test('an update changes exactly the given fields and updated_at', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator()
   const original = emulator.state('event_triggers')[0]
-  await fc.assert(
-    fc.asyncProperty(fc.subarray(Object.keys(values), { minLength: 1 }), async (supplied) => {
-      change(emulator.sandbox, ({ tx }) => tx.put('event_triggers', original))
-      const changes = Object.fromEntries(supplied.map((key) => [key, values[key]]))
-      const { body } = await emulator.patch(t1, changes)
-      expect(body).toEqual({ ...original, ...changes, updated_at: NOW, _emulator: undefined })
-      expect(emulator.state('event_triggers')[0]._emulator).toEqual(original._emulator)
-    }),
-    { numRuns: 30 },
-  )
+  const property = fc.asyncProperty(fc.subarray(Object.keys(values), { minLength: 1 }), async (supplied) => {
+    change(emulator.sandbox, ({ tx }) => tx.put('event_triggers', original))
+    const changes = Object.fromEntries(supplied.map((key) => [key, values[key]]))
+    const { body } = await emulator.patch(t1, changes)
+    expect(body).toEqual({ ...original, ...changes, updated_at: NOW, _emulator: undefined })
+    expect(emulator.state('event_triggers')[0]._emulator).toEqual(original._emulator)
+  })
+  await fc.assert(property, { numRuns: 30 })
 })
 
 test('two simultaneous updates keep the fields of both', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator()
   await Promise.all([emulator.patch(t1, { name: 'A' }), emulator.patch(t1, { description: 'B' })])
-  expect(emulator.state('event_triggers')[0]).toMatchObject({
-    name: 'A',
-    description: 'B',
-    run_conditions: 'only PDFs',
-  })
+  const both = { name: 'A', description: 'B', run_conditions: 'only PDFs' }
+  expect(emulator.state('event_triggers')[0]).toMatchObject(both)
 })
 
 test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at: 'z' }])(
@@ -123,101 +107,70 @@ test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at
 
 test('a setting refuses an update without a field', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator({}, { settings: { 'patch.empty': 'reject' } })
-  await refused(emulator, {}, '')
+  await refusedAt(emulator, {}, '')
 })
 
-test.for(['true', 1, null, []])(
-  '%j is refused as a value of enabled',
-  { tags: ['R189'] },
-  async (enabled) => {
-    await refused(await triggerEmulator(), { enabled }, '/enabled')
+const rows = (field: string, values: readonly unknown[]) => values.map((value) => [field, value] as const)
+
+test.for([
+  ...rows('trigger_event', ['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y')]),
+  ...rows('trigger_event', [`x:${'\u{1F600}'.repeat(253)}`]),
+  ...rows('name', ['\u{1F600}'.repeat(255), '', null]),
+  ...rows('description', ['\u{1F600}'.repeat(1000), '', null]),
+  ...rows('run_conditions', ['\u{1F600}'.repeat(3000), '', null]),
+  ...rows('trigger_source', ['file_sharing']),
+])(
+  '%s may be %j',
+  { tags: ['R069', 'R070', 'R071', 'R190', 'R191', 'R192', 'R193', 'R284'] },
+  async ([field, value]) => {
+    const emulator = await triggerEmulator()
+    const { status, body } = await emulator.patch(t1, { enabled: false, [field]: value })
+    expect([status, body.enabled, body[field]]).toEqual([200, false, value])
   },
 )
 
-test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:${'\u{1F600}'.repeat(253)}`])(
-  'the event %j is accepted and returned unchanged',
-  { tags: ['R070', 'R190', 'R284'] },
-  async (trigger_event) => {
-    const { status, body } = await (await triggerEmulator()).patch(t1, { trigger_event })
-    expect([status, body.trigger_event]).toEqual([200, trigger_event])
-  },
-)
-
-test.for(['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1, 'x:'.padEnd(256, 'y')])(
-  '%j is refused as an event',
-  { tags: ['R190', 'R284'] },
-  async (trigger_event) => {
-    await refused(await triggerEmulator(), { trigger_event }, '/trigger_event')
+test.for([
+  ...rows('enabled', ['true', 1, null, []]),
+  ...rows('trigger_event', ['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1, 'x:'.padEnd(256, 'y')]),
+  ...rows('name', ['x'.repeat(256), 1]),
+  ...rows('description', ['x'.repeat(1001), 1]),
+  ...rows('run_conditions', ['x'.repeat(3001), 1]),
+  ...rows('response_thread', [null, 'reuse', '', true]),
+])(
+  '%s cannot be %j',
+  { tags: ['R189', 'R190', 'R191', 'R192', 'R193', 'R194', 'R284'] },
+  async ([field, value]) => {
+    await refusedAt(await triggerEmulator(), { [field]: value }, `/${field}`)
   },
 )
 
 test('a setting lists the known events', { tags: ['R190', 'U061'] }, async () => {
-  const emulator = await triggerEmulator(
-    {},
-    { settings: { 'names.trigger_events': ['File:created', 'File:moved'] } },
-  )
-  const { status } = await emulator.patch(t1, { trigger_event: 'File:moved' })
-  expect(status).toBe(200)
-  await refused(emulator, { trigger_event: 'File:deleted' }, '/trigger_event')
+  const settings = { 'names.trigger_events': ['File:created', 'File:moved'] }
+  const emulator = await triggerEmulator({}, { settings })
+  expect((await emulator.patch(t1, { trigger_event: 'File:moved' })).status).toBe(200)
+  await refusedAt(emulator, { trigger_event: 'File:deleted' }, '/trigger_event')
 })
 
-test.for<[title: string, member: string, bound: number]>([
-  ['name', 'name', 255],
-  ['description', 'description', 1000],
-  ['run_conditions', 'run_conditions', 3000],
-])(
-  '%s: the bound counts characters, null clears the field, and the empty string is kept',
-  { tags: ['R191', 'R284', 'R192', 'R193'] },
-  async ([, member, bound]) => {
-    const emulator = await triggerEmulator()
-    for (const value of ['\u{1F600}'.repeat(bound), '', null]) {
-      const { status, body } = await emulator.patch(t1, { [member]: value })
-      expect([status, body[member]]).toEqual([200, value])
-    }
-    await refused(emulator, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
-    await refused(emulator, { [member]: 1 }, `/${member}`)
-  },
-)
-
-test('cleared fields are null in the response', { tags: ['R071'] }, async () => {
+test('no update removes response_thread (T31)', { tags: ['R194'] }, async () => {
   const emulator = await triggerEmulator()
-  const { body } = await emulator.patch(t1, { name: null, description: null, run_conditions: null })
-  expect(body).toMatchObject({ name: null, description: null, run_conditions: null })
-})
-
-test('response_thread accepts one value, and no PATCH removes it (T31)', {
-  tags: ['R194'],
-}, async () => {
-  const emulator = await triggerEmulator()
-  for (const response_thread of [null, 'reuse', '', true])
-    await refused(emulator, { response_thread }, '/response_thread')
-  const { body: before } = await emulator.patch(t1, { enabled: true })
-  expect(before).not.toHaveProperty('response_thread')
+  expect((await emulator.patch(t1, { enabled: true })).body).not.toHaveProperty('response_thread')
   await emulator.patch(t1, { response_thread: 'create_new_thread_each_time' })
-  const { body: after } = await emulator.patch(t1, { name: 'x' })
-  expect(after.response_thread).toBe('create_new_thread_each_time')
+  const { body } = await emulator.patch(t1, { name: 'x' })
+  expect(body.response_thread).toBe('create_new_thread_each_time')
   const text = JSON.stringify(emulator.state('event_triggers'))
   expect(JSON.stringify((await emulator.restart()).state('event_triggers'))).toBe(text)
 })
 
 test.for(['construction_management', 'elsewhere', '', null, 1])(
-  'the source cannot become %j, and the refusal names the alternative',
+  'the source cannot become %j',
   { tags: ['R069', 'R195'] },
   async (trigger_source) => {
     const emulator = await triggerEmulator()
-    const { body, assumed } = await refused(emulator, { name: 'x', trigger_source }, '/trigger_source')
+    const { body, assumed } = await refusedAt(emulator, { name: 'x', trigger_source }, '/trigger_source')
     expect(body.message).toContain('delete the trigger and create another')
     expect(assumed).toContain('U017')
   },
 )
-
-test('the present source is accepted', { tags: ['R069', 'R195'] }, async () => {
-  const { status, body } = await (await triggerEmulator()).patch(t1, {
-    trigger_source: 'file_sharing',
-    name: 'x',
-  })
-  expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
-})
 
 test('a setting ignores another source and changes the rest', { tags: ['R069', 'R195'] }, async () => {
   const emulator = await triggerEmulator({}, { settings: { 'patch.immutable': 'ignore' } })
@@ -225,48 +178,37 @@ test('a setting ignores another source and changes the rest', { tags: ['R069', '
   expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
 })
 
-test('a warning does not fail the update, and is no longer shown once removed', {
-  tags: ['R075', 'R196'],
-}, async () => {
+test('a warning does not fail the update, and can be removed', { tags: ['R075', 'R196'] }, async () => {
   const gap = { code: 'connection_missing', message: 'Connect the provider first.' }
   const emulator = await triggerEmulator({ warnings: [gap] })
   const { status, body } = await emulator.patch(t1, { enabled: true })
   expect([status, body.warnings]).toEqual([200, [gap]])
-  change(emulator.sandbox, ({ tx }) =>
-    tx.put('event_triggers', { ...emulator.state('event_triggers')[0], warnings: [] }),
-  )
+  const [trigger] = emulator.state('event_triggers')
+  change(emulator.sandbox, ({ tx }) => tx.put('event_triggers', { ...trigger, warnings: [] }))
   expect((await emulator.patch(t1, { enabled: true })).body.warnings).toEqual([])
 })
 
-test('one invalid field refuses the whole update, and every invalid field is named', {
-  tags: ['R197'],
-}, async () => {
-  const emulator = await triggerEmulator()
-  const before = emulator.digest()
+test('one invalid field refuses an update, and each of them is named', { tags: ['R197'] }, async () => {
   const bad = { name: 'good', run_conditions: 'x'.repeat(3001), enabled: 'yes' }
-  const { status, body } = await emulator.patch(t1, bad)
-  const named = body.details.errors.map((issue: { pointer: string }) => issue.pointer)
-  expect([status, named.sort()]).toEqual([400, ['/enabled', '/run_conditions']])
-  expect(emulator.digest()).toBe(before)
+  await refusedAt(await triggerEmulator(), bad, '/enabled', '/run_conditions')
 })
 
-test('a trigger is only found below its own agent, and an agent in its own teamspace', {
-  tags: ['R188'],
-}, async () => {
-  const emulator = await triggerEmulator()
-  const before = emulator.digest()
-  const paths = [
-    '/agents/a1/event-triggers/t2',
-    '/agents/a9/event-triggers/t9',
-    '/agents/a0/event-triggers/t1',
-    `${at}/t0`,
-  ]
-  for (const path of paths) {
-    expect((await emulator.patch(path, { name: 1 })).status).toBe(404)
-    expect((await emulator.delete(path)).status).toBe(404)
-  }
-  expect(emulator.digest()).toBe(before)
-})
+test.for([
+  '/agents/a1/event-triggers/t2',
+  '/agents/a9/event-triggers/t9',
+  '/agents/a0/event-triggers/t1',
+  `${at}/t0`,
+])(
+  'a trigger is only found below its own agent, in its own teamspace: not at %s',
+  {
+    tags: ['R188', 'R229'],
+  },
+  async (path) => {
+    const emulator = await triggerEmulator()
+    await refused(emulator, () => emulator.patch(path, { name: 1 }), 404)
+    await refused(emulator, () => emulator.delete(path), 404)
+  },
+)
 
 test.for<[title: string, change: object, pointer: string]>([
   ['another object', { object: 'trigger' }, '/object'],
@@ -282,66 +224,55 @@ test.for<[title: string, change: object, pointer: string]>([
   },
 )
 
-test('the three sources have the names of a setting, in records with old and new names', {
-  tags: ['R069', 'U008'],
-}, async () => {
+test('a setting names the three sources, also in older records', { tags: ['R069', 'U008'] }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   const emulator = await triggerEmulator({ trigger_source: 'drive' }, { settings })
   expect((await emulator.patch(t1, { trigger_source: 'drive' })).body.trigger_source).toBe('drive')
-  await refused(emulator, { trigger_source: 'file_sharing' }, '/trigger_source')
+  await refusedAt(emulator, { trigger_source: 'file_sharing' }, '/trigger_source')
   expect((await emulator.get('/agents/a2/event-triggers')).body.data[0].trigger_source).toBe('drive')
   const made = await emulator.post(at, { trigger_source: 'papers', trigger_event: 'a:b' })
   expect(made.body.trigger_source).toBe('papers')
   setSettings(emulator.sandbox, {})
-  const plain = await emulator.restart()
-  const { body } = await plain.get(at)
+  const { body } = await (await emulator.restart()).get(at)
   const sources = body.data.map((each: { trigger_source: string }) => each.trigger_source)
   expect(sources.sort()).toEqual(['document_collaboration', 'file_sharing'])
 })
 
 test('a created trigger has the given fields and defaults for the others', { tags: ['R223'] }, async () => {
   const emulator = await triggerEmulator()
-  const { status, body, assumed } = await emulator.post(at, {
+  const given = {
     trigger_source: 'construction_management',
     trigger_event: 'Drawing:revised',
     name: 'Drawings',
-    warnings: [1],
-    id: 'mine',
-  })
+  }
+  const { status, body, assumed } = await emulator.post(at, { ...given, warnings: [1], id: 'mine' })
   expect(status).toBe(200)
   expect(assumed).toEqual(['U008', 'U043', 'U061'])
   expect(body).toEqual({
     object: 'event_trigger',
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     enabled: true,
-    trigger_source: 'construction_management',
-    trigger_event: 'Drawing:revised',
-    name: 'Drawings',
+    ...given,
     description: null,
     run_conditions: null,
     created_at: NOW,
     updated_at: NOW,
     warnings: [],
   })
-  expect((await emulator.get(at)).body).toEqual({
-    object: 'list',
-    data: [body, expect.objectContaining({ id: 't1' })],
-    has_more: false,
-  })
+  const data = [body, expect.objectContaining({ id: 't1' })]
+  expect((await emulator.get(at)).body).toEqual({ object: 'list', data, has_more: false })
 })
 
-test.for<[title: string, body: object, pointer: string]>([
-  ['no source', { trigger_event: 'a:b' }, '/trigger_source'],
-  ['a source outside the three', { trigger_source: 'x', trigger_event: 'a:b' }, '/trigger_source'],
-  ['no event', { trigger_source: 'file_sharing' }, '/trigger_event'],
-  ['an event of one part', { trigger_source: 'file_sharing', trigger_event: 'a' }, '/trigger_event'],
-  ['a long name', { trigger_source: 'file_sharing', trigger_event: 'a:b', name: 'x'.repeat(256) }, '/name'],
-])('%s is refused at creation', { tags: ['R069', 'R070', 'R190', 'R284'] }, async ([, body, pointer]) => {
+test.for<[title: string, change: object, pointer: string]>([
+  ['no source', { trigger_source: undefined }, '/trigger_source'],
+  ['a source outside the three', { trigger_source: 'x' }, '/trigger_source'],
+  ['no event', { trigger_event: undefined }, '/trigger_event'],
+  ['an event of one part', { trigger_event: 'a' }, '/trigger_event'],
+  ['a long name', { name: 'x'.repeat(256) }, '/name'],
+])('%s is refused at creation', { tags: ['R069', 'R070', 'R190', 'R284'] }, async ([, change, pointer]) => {
   const emulator = await triggerEmulator()
-  const before = emulator.digest()
-  const response = await emulator.post(at, body)
-  expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, pointer])
-  expect(emulator.digest()).toBe(before)
+  const body = { trigger_source: 'file_sharing', trigger_event: 'a:b', ...change }
+  expect(pointersOf(await refused(emulator, () => emulator.post(at, body), 400))).toEqual([pointer])
 })
 
 test('deleting a trigger removes it, so that another source can be chosen', { tags: ['R223'] }, async () => {
@@ -349,11 +280,5 @@ test('deleting a trigger removes it, so that another source can be chosen', { ta
   const { status, text, assumed } = await emulator.delete(t1)
   expect([status, text, assumed.includes('U043')]).toEqual([204, '', true])
   expect((await emulator.get(at)).body.data).toEqual([])
-  expect((await emulator.delete(t1)).status).toBe(404)
-  expect((await emulator.patch(t1, {})).status).toBe(404)
-})
-
-test('an update has a contract, so --strict does not stop it', { tags: ['R223'] }, async () => {
-  const emulator = await triggerEmulator({}, { strict: true })
-  expect((await emulator.patch(t1, { name: 'x' })).status).toBe(200)
+  await refused(emulator, () => emulator.delete(t1), 404)
 })

@@ -9,23 +9,19 @@ test.each([
   ['/v1/batch-predictions/a[0]%2F%41', '/v1/batch-predictions/a%5B0%5D%2F%41'],
   ['/v1/batch-predictions/100%', '/v1/batch-predictions/100%25'],
   ['/v1/batch-predictions/a#b', '/v1/batch-predictions/a%23b'],
-])(
-  'the instance of a problem is a URI reference, whatever was requested: %s',
-  { tags: ['R245', 'U066'] },
-  async (path, instance) => {
-    const { emulator } = await testEmulator()
-    const body = await new Promise<string>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${KEYS.KU}` }
-      request({ host: '127.0.0.1', port: emulator.port, path, headers }, (res) => {
-        let text = ''
-        res.on('data', (piece) => {
-          text += piece
-        })
-        res.on('end', () => resolve(text))
+])('the instance of a problem is a URI reference: %s', { tags: ['R245', 'U066'] }, async (path, instance) => {
+  const { emulator } = await testEmulator()
+  const body = await new Promise<string>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${KEYS.KU}` }
+    request({ host: '127.0.0.1', port: emulator.port, path, headers }, (res) => {
+      let text = ''
+      res.on('data', (piece) => {
+        text += piece
       })
-        .on('error', reject)
-        .end()
+      res.on('end', () => resolve(text))
     })
-    expect(JSON.parse(body).instance).toBe(instance)
-  },
-)
+      .on('error', reject)
+      .end()
+  })
+  expect(JSON.parse(body).instance).toBe(instance)
+})

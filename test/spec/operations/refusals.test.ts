@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
-import { type RequestOptions, testEmulator } from '../../support/emulator.ts'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../../support/emulator.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
 
 const withSamples = () => testEmulator({ collections: sampleRecords, limits: false })
@@ -30,81 +30,42 @@ const SPOILERS: readonly (readonly [
   ],
 ]
 
-test('a refused request changes nothing, for every operation and every kind of error', {
-  tags: ['R123', 'R267'],
-}, async () => {
+test('a refused request of any operation changes nothing', { tags: ['R123', 'R267'] }, async () => {
   const emulator = await withSamples()
   const calls = await sampleCalls(emulator)
-  const before = emulator.digest()
-  const refusals = new Map<string, number>()
   for (const { name, method, path, options } of calls) {
+    let refusals = 0
     for (const [how, spoil] of SPOILERS) {
       const [spoiled, sent] = spoil(path, options)
-      if (method === 'GET' && sent.json !== undefined) continue
-      if (method === 'GET' && sent.raw !== undefined) continue
+      if (method === 'GET' && (sent.json !== undefined || sent.raw !== undefined)) continue
       const state = emulator.digest()
       const { status } = await emulator.request(method, spoiled, sent)
       expect([name, how, status < 500]).toEqual([name, how, true])
       if (status < 400) continue
-      refusals.set(name, (refusals.get(name) ?? 0) + 1)
+      refusals++
       expect([name, how, emulator.digest()]).toEqual([name, how, state])
     }
+    expect([name, refusals >= 2]).toEqual([name, true])
   }
-  expect(calls.filter(({ name }) => (refusals.get(name) ?? 0) < 2).map(({ name }) => name)).toEqual([])
-  expect(before).toHaveLength(64)
 })
 
+const odd = [null, true, 0, -1, 1.5, 1e308, '', '__proto__', '\u0000', '\ud800', 'file-1', '24h', 'open']
 const value: fc.Arbitrary<unknown> = fc.oneof(
   { depthSize: 'small' },
-  fc.constantFrom(
-    null,
-    true,
-    0,
-    -1,
-    1.5,
-    1e308,
-    '',
-    '__proto__',
-    '\u0000',
-    '\ud800',
-    'file-1',
-    '24h',
-    'open',
-  ),
+  fc.constantFrom(...odd),
   anyText(),
   fc.jsonValue({ maxDepth: 3 }),
 )
-const names = fc.constantFrom(
-  'name',
-  'parent',
-  'like',
-  'items',
-  'model',
-  'prompt',
-  'output_schema',
-  'metadata',
-  'access',
-  'code',
-  '__proto__',
-)
-const anyBody = fc.oneof(fc.dictionary(names, value), value)
+const NAMES = 'name parent like items model prompt output_schema metadata access code __proto__'
+const anyBody = fc.oneof(fc.dictionary(fc.constantFrom(...NAMES.split(' ')), value), value)
 const segment = fc.oneof(
   fc.constantFrom('..', '%00', '%2F', '%zz', ' ', '', '__proto__', 'a'.repeat(300)),
   fc.string({ maxLength: 12 }),
 )
-const query = fc.constantFrom(
-  '',
-  '?limit=1&limit=2',
-  '?limit=%F0',
-  '?after=__proto__',
-  '?start_date=2024-02-30',
-  '?search=.*',
-  '?%=&=&&',
-)
+const QUERIES = '?limit=1&limit=2 ?limit=%F0 ?after=__proto__ ?start_date=2024-02-30 ?search=.* ?%=&=&&'
+const query = fc.constantFrom('', ...QUERIES.split(' '))
 
-test('no request causes a 5xx or a stack trace, and no refusal changes the sandbox', {
-  tags: ['R254', 'R253', 'R240'],
-}, async () => {
+test('no request causes a 5xx or a stack trace', { tags: ['R254', 'R253', 'R240'] }, async () => {
   const emulator = await withSamples()
   const operations = [...emulator.sandbox.service.operations.values()]
   const request = fc.record({
@@ -137,61 +98,27 @@ test('no request causes a 5xx or a stack trace, and no refusal changes the sandb
   )
 })
 
-test('a body nested 5,000 deep, or of millions of tokens, is refused, and later requests are served', async () => {
-  const emulator = await withSamples()
-  const deep = `{"name": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
-  const wide = `{"items": [${'{},'.repeat(1_000_000)}{}]}`
-  for (const [path, raw] of [
-    ['/pages', deep],
-    ['/batch-predictions', deep],
-    ['/batch-predictions', wide],
-  ] as const) {
-    const before = emulator.digest()
-    const response = await emulator.request('POST', path, { raw })
-    expect(response.status).toBe(400)
-    expect(emulator.digest()).toBe(before)
-  }
-  expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)
-})
-
-test('caller strings such as __proto__ are ids and keys like any other, also after a restart', {
-  tags: ['R012', 'R090', 'R271'],
-}, async () => {
-  const emulator = await testEmulator({
-    collections: {
-      ...sampleRecords,
-      pages: ['__proto__', 'constructor', 'toString'].map((id) => ({
-        id,
-        name: id,
-        teamspace_id: 'ts-a',
-        scope: 'teamspace',
-        created_at: '2026-01-01T00:00:00Z',
-      })),
-    },
-  })
-  const odd = '{"__proto__": "a", "constructor": "b", "toString": "c", "": "d"}'
-  const body = JSON.stringify(batchBody(1))
+test('__proto__ is an id and a key like any other', { tags: ['R012', 'R090', 'R271', 'R273'] }, async () => {
+  const ids = ['__proto__', 'constructor', 'toString']
+  const facts = { teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00Z' }
+  const pages = ids.map((id) => ({ id, name: id, ...facts }))
+  const emulator = await testEmulator({ collections: { ...sampleRecords, pages } })
+  const odd = '{"__proto__":"a","constructor":"b","toString":"c","":"d"}'
+  const raw = JSON.stringify(batchBody(1))
     .replace('"item-0"', '"__proto__"')
     .replace('{', `{"metadata": ${odd},`)
-  const created = await emulator.request('POST', '/batch-predictions', {
-    raw: body,
-    headers: { 'idempotency-key': '__proto__' },
-  })
-  expect(created.status).toBe(200)
-  expect(created.text).toContain('"metadata":{"__proto__":"a","constructor":"b","toString":"c","":"d"}')
+  const create = (where: TestEmulator) =>
+    where.request('POST', '/batch-predictions', { raw, headers: { 'idempotency-key': '__proto__' } })
+  const created = await create(emulator)
+  expect([created.status, created.text]).toEqual([200, expect.stringContaining(`"metadata":${odd}`)])
   emulator.advance('1h')
   const after = await emulator.restart()
-  const { id } = created.body
-  expect((await after.get(`/batch-predictions/${id}`)).text).toContain('"__proto__":"a"')
-  expect((await after.get(`/batch-predictions/${id}/results`)).text).toContain('"custom_id":"__proto__"')
-  const replay = await after.request('POST', '/batch-predictions', {
-    raw: body,
-    headers: { 'idempotency-key': '__proto__' },
-  })
-  expect(replay.text).toBe(created.text)
-  expect(after.state('pages').map((page) => page.id)).toEqual(['__proto__', 'constructor', 'toString'])
-  expect(
-    (await after.post('/pages', { name: 'x', parent: { type: 'page', page_id: '__proto__' } })).status,
-  ).toBe(200)
+  const path = `/batch-predictions/${created.body.id}`
+  expect((await after.get(path)).text).toContain(`"metadata":${odd}`)
+  expect((await after.get(`${path}/results`)).text).toContain('"custom_id":"__proto__"')
+  expect((await create(after)).text).toBe(created.text)
+  expect(after.state('pages').map((page) => page.id)).toEqual(ids)
+  const parent = { type: 'page', page_id: '__proto__' }
+  expect((await after.post('/pages', { name: 'x', parent })).status).toBe(200)
   expect(({} as Record<string, unknown>).a).toBeUndefined()
 })

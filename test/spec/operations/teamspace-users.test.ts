@@ -1,40 +1,12 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { change } from '../../../src/core/sandboxes/change.ts'
+import { crowd, upTo } from '../../support/crowd.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
 const USERS = '/organization/teamspaces/ts-b/users'
-const JANUARY = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** `count` users in ts-b in addition to its owner, oldest first. */
-function crowd(
-  count: number,
-  name: (n: number) => readonly [first: string, last: string] = (n) => ['Pat', `Number${n}`],
-) {
-  const numbers = Array.from({ length: count }, (_, n) => n)
-  return {
-    users: numbers.map((n) => {
-      const [first_name, last_name] = name(n)
-      const created_at = new Date(JANUARY + (n + 1) * 60_000).toISOString()
-      return {
-        id: `u-${n}`,
-        organization_id: 'org-1',
-        email: `p${n}@crowd.example`,
-        first_name,
-        last_name,
-        created_at,
-      }
-    }),
-    memberships: numbers.map((n) => ({
-      id: `m-${n}`,
-      teamspace_id: 'ts-b',
-      user_id: `u-${n}`,
-      role: 'member',
-      created_at: '-1d',
-    })),
-  }
-}
+const withCrowd = (count: number, settings = {}) =>
+  testEmulator({ collections: crowd(upTo(count)), settings, limits: false })
 
 const list = (emulator: TestEmulator, query = ''): Promise<TestResponse> =>
   emulator.get(`${USERS}${query}`, { key: 'K2' })
@@ -43,138 +15,97 @@ const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id:
 
 async function walk(emulator: TestEmulator, query: string): Promise<string[]> {
   const ids: string[] = []
-  for (let after = ''; ; ) {
+  for (let after = ''; ; after = `&after=${ids.at(-1)}`) {
     const page = await list(emulator, `?${query}${after}`)
-    expect(page.status).toBe(200)
     ids.push(...idsOf(page))
     if (!page.body.has_more) return ids
-    after = `&after=${ids.at(-1)}`
   }
 }
 
-test('items have exactly the fields of the table, and the list has has_more', {
-  tags: ['R028', 'R029', 'R030', 'R158'],
+test('items and list have their fields', {
+  tags: ['R006', 'R028', 'R029', 'R030', 'R158', 'T01'],
 }, async () => {
-  const emulator = await testEmulator({ collections: crowd(3) })
-  const { status, body } = await list(emulator)
+  const emulator = await withCrowd(1)
+  const user = { id: 'u-0', email: 'p0@crowd.example', first_name: 'Pat', last_name: 'Number0' }
+  const { status, body } = await list(emulator, '?limit=1')
   expect(status).toBe(200)
-  expect(Object.keys(body).sort()).toEqual(['data', 'has_more', 'object'])
-  for (const user of body.data) {
-    expect(user).toEqual({
-      id: expect.any(String),
-      email: expect.stringMatching(/^[^@\s]+@[^@\s]+\.[^@\s]+$/),
-      first_name: expect.any(String),
-      last_name: expect.any(String),
-      permissions: { role: expect.any(String), agent_ids: [] },
-    })
-  }
+  expect(body).toEqual({
+    object: 'list',
+    data: [{ ...user, permissions: { role: 'member', agent_ids: [] } }],
+    has_more: true,
+  })
 })
 
-test('roles and agent ids are returned as in the fixtures', {
-  tags: ['R030', 'R031', 'U004'],
-}, async () => {
+test('roles and agent ids are returned as in the fixtures', { tags: ['R030', 'R031', 'U004'] }, async () => {
   const membership = { id: 'm', teamspace_id: 'ts-b', user_id: 'user-owner', created_at: '-1d' }
   const memberships = [{ ...membership, role: 'Fürst', agent_ids: ['agent-1', ''] }]
   const emulator = await testEmulator({ collections: { memberships } })
-  const permissions = new Map(
-    (await list(emulator)).body.data.map((user: { id: string; permissions: object }) => [
-      user.id,
-      user.permissions,
-    ]),
-  )
-  expect(permissions.get('user-owner')).toEqual({ role: 'Fürst', agent_ids: ['agent-1', ''] })
-  expect(permissions.get('user-second')).toEqual({ role: 'owner', agent_ids: [] })
+  expect((await list(emulator)).body.data).toMatchObject([
+    { id: 'user-second', permissions: { role: 'owner', agent_ids: [] } },
+    { id: 'user-owner', permissions: { role: 'Fürst', agent_ids: ['agent-1', ''] } },
+  ])
 })
 
-test.for(['not-an-email', '', 'a@', '@b.example', 'a b@c.example'])(
-  'a fixture whose e-mail is "%s" is refused with a clear message',
-  { tags: ['R029'] },
-  async (email) => {
-    const { users } = crowd(1)
-    const collections = { users: users.map((user) => ({ ...user, email })) }
-    await expect(testEmulator({ collections })).rejects.toThrow(/users\/5\/email.*must be an e-mail address/)
-  },
-)
-
-test('a fixture without a last name is refused', { tags: ['R028'] }, async () => {
-  const collections = { users: crowd(1).users.map(({ last_name: _, ...user }) => user) }
-  await expect(testEmulator({ collections })).rejects.toThrow(/users\/5\/last_name.*is required/)
+test.for([
+  ...['not-an-email', '', 'a@', '@b.example', 'a b@c.example'].map(
+    (email) => [{ email }, /users\/5\/email.*must be an e-mail address/] as const,
+  ),
+  [{ last_name: undefined }, /users\/5\/last_name.*is required/] as const,
+])('a fixture with %o is refused', { tags: ['R028', 'R029'] }, async ([change, message]) => {
+  const users = crowd([0]).users.map((user) => ({ ...user, ...change }))
+  await expect(testEmulator({ collections: { users } })).rejects.toThrow(message)
 })
 
-test('paging with after visits every user once, newest first, and before pages back', {
-  tags: ['R008', 'R157'],
-}, async () => {
-  const emulator = await testEmulator({ collections: crowd(25) })
+test('after and before page through the list, in its order', { tags: ['R008', 'R157', 'U020'] }, async () => {
+  const emulator = await withCrowd(25)
   const all = idsOf(await list(emulator, '?limit=100'))
-  expect(all).toEqual([...Array.from({ length: 25 }, (_, n) => `u-${24 - n}`), 'user-second'])
+  expect(all).toEqual([...upTo(25).map((n) => `u-${24 - n}`), 'user-second'])
   for (const limit of [1, 7, 26]) expect(await walk(emulator, `limit=${limit}`)).toEqual(all)
   expect(idsOf(await list(emulator, `?limit=3&after=${all[4]}`))).toEqual(all.slice(5, 8))
   expect(idsOf(await list(emulator, `?limit=3&before=${all[4]}`))).toEqual(all.slice(1, 4))
   expect(idsOf(await list(emulator, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
+  const oldest = await withCrowd(25, { 'lists.order': 'oldest' })
+  expect(idsOf(await list(oldest, '?limit=100'))).toEqual(all.toReversed())
 })
 
-test('has_more is true only while more users exist: 150 users at limit 1, 99 and 100; 100 users at 100', {
-  tags: ['R010', 'R158'],
-}, async () => {
-  const emulator = await testEmulator({ collections: crowd(149) })
-  for (const limit of [1, 99, 100]) {
-    const { body } = await list(emulator, `?limit=${limit}`)
-    expect([body.data.length, body.has_more]).toEqual([limit, true])
-  }
-  const exact = await testEmulator({ collections: crowd(99) })
-  const { body } = await list(exact, '?limit=100')
-  expect([body.data.length, body.has_more]).toEqual([100, false])
+test.for([
+  [150, 1, true],
+  [150, 99, true],
+  [150, 100, true],
+  [100, 100, false],
+])('of %i users a page has %i; more: %s', { tags: ['R010', 'R158'] }, async ([count, limit, has_more]) => {
+  const { body } = await list(await withCrowd(Number(count) - 1), `?limit=${limit}`)
+  expect([body.data.length, body.has_more]).toEqual([limit, has_more])
 })
 
-test('without a limit the page has 20 users and names the assumption', {
-  tags: ['R010', 'U019'],
-}, async () => {
-  const emulator = await testEmulator({ collections: crowd(30) })
+test('without a limit a page has 20 users and names U019', { tags: ['R010', 'U019'] }, async () => {
+  const emulator = await withCrowd(30)
   const response = await list(emulator)
-  expect(response.body.data).toHaveLength(20)
-  expect(response.assumed).toContain('U019')
+  expect([response.body.data.length, response.assumed.includes('U019')]).toEqual([20, true])
   expect((await list(emulator, '?limit=20')).assumed).not.toContain('U019')
 })
 
-const badLimits = [
-  '0',
-  '101',
-  '-1',
-  '1.5',
-  '1e1',
-  '0x10',
-  'abc',
-  '',
-  '%205',
-  '%D9%A5',
-  '+5',
-  '05',
-  '1&limit=2',
-]
+const LISTS = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
+const BAD_LIMITS = '0 101 -1 1.5 1e1 0x10 abc %205 %D9%A5 +5 05 1&limit=2'.split(' ')
 
-test.for(badLimits)(
+test.for([...BAD_LIMITS, ''])(
   'limit=%s is refused on every list',
   { tags: ['R009', 'R156', 'R167', 'R179'] },
   async (limit) => {
-    const emulator = await testEmulator({ collections: crowd(3) })
-    const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
-    for (const path of lists) {
+    const emulator = await withCrowd(3)
+    for (const path of LISTS) {
       const response = await refused(emulator, () => emulator.get(`${path}?limit=${limit}`, { key: 'K2' }))
       expect(response.body.details.errors[0].pointer).toBe('/query/limit')
     }
   },
 )
 
-test.for(['1', '100'])(
-  'limit=%s is accepted on every list',
-  { tags: ['R009', 'R156', 'R167', 'R179'] },
-  async (limit) => {
-    const emulator = await testEmulator({ collections: crowd(3) })
-    const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
-    for (const path of lists)
+test('the limits 1 and 100 are accepted', { tags: ['R009', 'R156', 'R167', 'R179'] }, async () => {
+  const emulator = await withCrowd(3)
+  for (const path of LISTS)
+    for (const limit of [1, 100])
       expect((await emulator.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
-  },
-)
+})
 
 const people = [
   ['Grace', 'Hopper'],
@@ -182,7 +113,8 @@ const people = [
   ['Ada', 'Lovelace'],
   ['José', 'Núñez'],
 ] as const
-const named = () => crowd(people.length, (n) => people[n] ?? ['', ''])
+const named = (settings = {}) =>
+  testEmulator({ collections: crowd(upTo(people.length), (n) => people[n] ?? ['', '']), settings })
 
 test.for([
   ['part of a first name', 'rac', ['u-0']],
@@ -193,10 +125,12 @@ test.for([
   ['first and last name with a space between', 'ada love', ['u-2']],
   ['no match', 'zzz', []],
   ['characters of regular expressions are literal', '.*', []],
+  // As a regular expression it would take minutes.
+  ['10,000 characters are not a pattern', 'a.*'.repeat(3333), []],
   ['a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
   ['an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)('%s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
-  const emulator = await testEmulator({ collections: named() })
+] as const)('a search: %s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
+  const emulator = await named()
   const response = await list(emulator, `?search=${encodeURIComponent(search)}`)
   expect(idsOf(response)).toEqual(expected)
   expect(response.assumed.includes('U021')).toBe(search !== '')
@@ -209,99 +143,58 @@ test.for([
   ['exact', 'turing', ['u-1']],
   ['exact', 'tur', []],
   ['exact', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)(
-  'users.search at %s and the search "%s"',
-  { tags: ['U021'] },
-  async ([mode, search, expected]) => {
-    const emulator = await testEmulator({ collections: named(), settings: { 'users.search': mode } })
-    expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
-  },
-)
-
-test('a search of 10,000 characters is not a pattern, and finds no users', { tags: ['R155'] }, async () => {
-  const emulator = await testEmulator({ collections: crowd(500) })
-  await list(emulator)
-  // As a regular expression it would take minutes.
-  const response = await list(emulator, `?search=${'a.*'.repeat(3333)}`)
-  expect([response.status, response.body.data]).toEqual([200, []])
+] as const)('users.search=%s and the search "%s"', { tags: ['U021'] }, async ([mode, search, expected]) => {
+  const emulator = await named({ 'users.search': mode })
+  expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
 })
 
 test('paging with a search visits each match once', { tags: ['R157'] }, async () => {
-  const collections = crowd(30, (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
+  const collections = crowd(upTo(30), (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
   const emulator = await testEmulator({ collections })
-  const expected = Array.from({ length: 10 }, (_, n) => `u-${27 - 3 * n}`)
-  expect(await walk(emulator, 'search=match&limit=4')).toEqual(expected)
+  expect(await walk(emulator, 'search=match&limit=4')).toEqual(upTo(10).map((n) => `u-${27 - 3 * n}`))
   expect(idsOf(await list(emulator, '?search=match&limit=2&after=u-20'))).toEqual(['u-18', 'u-15'])
 })
 
 test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
   'the unknown cursor "%s" is refused, or gives an empty page by a setting',
-  { tags: ['R157', 'U022'] },
+  { tags: ['R007', 'R157', 'U022'] },
   async (cursor) => {
-    const emulator = await testEmulator({ collections: crowd(2) })
+    const emulator = await withCrowd(2)
     const response = await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
     expect(response.assumed).toContain('U022')
-    const lenient = await testEmulator({ collections: crowd(2), settings: { 'lists.bad_cursor': 'empty' } })
+    const lenient = await withCrowd(2, { 'lists.bad_cursor': 'empty' })
     const empty = { object: 'list', data: [], has_more: false }
     expect((await list(lenient, `?before=${cursor}`)).body).toEqual(empty)
   },
 )
 
 test('after together with before is refused, or a setting lets after win', { tags: ['T25'] }, async () => {
-  const emulator = await testEmulator({ collections: crowd(3) })
+  const emulator = await withCrowd(3)
   expect((await refused(emulator, () => list(emulator, '?after=u-2&before=u-0'))).assumed).toContain('T25')
-  const lenient = await testEmulator({ collections: crowd(3), settings: { 'lists.both_cursors': 'after' } })
+  const lenient = await withCrowd(3, { 'lists.both_cursors': 'after' })
   expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
 })
 
-test('has_more of a page read with before is false if no row is before it, and names the assumption', {
-  tags: ['T26'],
-}, async () => {
-  const emulator = await testEmulator({ collections: crowd(5) })
-  const read = async (before: string, where: TestEmulator = emulator) => {
-    const response = await list(where, `?limit=2&before=${before}`)
-    return [idsOf(response), response.body.has_more, response.assumed.includes('T26')]
-  }
-  expect(await read('u-1')).toEqual([['u-3', 'u-2'], true, true])
-  expect(await read('u-2')).toEqual([['u-4', 'u-3'], false, true])
-  expect(await read('u-4')).toEqual([[], false, true])
-  const settings = { 'lists.has_more_before': 'list_order' }
-  const literal = await testEmulator({ collections: crowd(5), settings })
-  expect(await read('u-2', literal)).toEqual([['u-4', 'u-3'], true, false])
-  expect(await read('u-4', literal)).toEqual([[], true, false])
-})
-
-test('a cursor works in both directions after the membership of its user is removed, and after a restart', {
-  tags: ['T28'],
-}, async () => {
-  const emulator = await testEmulator({ collections: crowd(6) })
-  expect((await emulator.delete(`${USERS}/u-3`, { key: 'K2' })).status).toBe(204)
-  const again = await emulator.restart()
-  expect(idsOf(await list(again, '?limit=2&after=u-3'))).toEqual(['u-2', 'u-1'])
-  expect(idsOf(await list(again, '?limit=1&before=u-3'))).toEqual(['u-4'])
-})
-
-test.for(['oldest', 'shuffled'])(
-  'lists.order=%s is a stable order for paging',
-  { tags: ['U020'] },
-  async (order) => {
-    const emulator = await testEmulator({ collections: crowd(20), settings: { 'lists.order': order } })
-    const all = idsOf(await list(emulator, '?limit=100'))
-    expect(await walk(emulator, 'limit=3')).toEqual(all)
-    const oldest = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
-    if (order === 'oldest') expect(all).toEqual(oldest)
-    else expect(all).not.toEqual(oldest)
+test.for([
+  ['before', 'u-1', ['u-3', 'u-2'], true, true],
+  ['before', 'u-2', ['u-4', 'u-3'], false, true],
+  ['before', 'u-4', [], false, true],
+  ['list_order', 'u-2', ['u-4', 'u-3'], true, false],
+  ['list_order', 'u-4', [], true, false],
+] as const)(
+  'has_more in the reading %s: before=%s',
+  { tags: ['T26'] },
+  async ([reading, before, ids, has_more, assumed]) => {
+    const emulator = await withCrowd(5, reading === 'before' ? {} : { 'lists.has_more_before': reading })
+    const response = await list(emulator, `?limit=2&before=${before}`)
+    const seen = [idsOf(response), response.body.has_more, response.assumed.includes('T26')]
+    expect(seen).toEqual([ids, has_more, assumed])
   },
 )
 
-test('a deleted user is not listed, its key is refused, and it stays in other teamspaces', {
-  tags: ['R160'],
-}, async () => {
-  const memberships = [
-    { id: 'm', teamspace_id: 'ts-b', user_id: 'user-member', role: 'member', created_at: '-1d' },
-  ]
-  const emulator = await testEmulator({ collections: { memberships } })
-  expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
+test('a deleted user is gone here, and stays in other teamspaces', { tags: ['R160'] }, async () => {
+  const membership = { teamspace_id: 'ts-b', user_id: 'user-member', role: 'member', created_at: '-1d' }
+  const emulator = await testEmulator({ collections: { memberships: [{ ...membership, id: 'm' }] } })
   const response = await emulator.delete('/organization/teamspaces/ts-a/users/user-member')
   expect([response.status, response.text]).toEqual([204, ''])
   expect(idsOf(await emulator.get('/organization/teamspaces/ts-a/users'))).not.toContain('user-member')
@@ -309,9 +202,7 @@ test('a deleted user is not listed, its key is refused, and it stays in other te
   expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
 })
 
-test('a second deletion is not found; the last owner can be deleted; a setting makes the response a 200', {
-  tags: ['R160', 'U025'],
-}, async () => {
+test('a user is deleted once, also the last owner', { tags: ['R160', 'U025'] }, async () => {
   const emulator = await testEmulator({ settings: { 'success.delete': 200 } })
   const path = '/organization/teamspaces/ts-a/users'
   const response = await emulator.delete(`${path}/user-member`)
@@ -329,63 +220,17 @@ test.for([
   ['a teamspace of another organization', 'KO', 'ts-a', 'user-member'],
 ] as const)('deleting %s is not found', { tags: ['R160', 'R229'] }, async ([, key, teamspace, user]) => {
   const emulator = await testEmulator()
-  const path = `/organization/teamspaces/${teamspace}/users/${user}`
-  await refused(emulator, () => emulator.delete(path, { key }), 404, 'not_found')
-  if (teamspace !== 'ts-a' || key !== 'KU')
-    await refused(emulator, () => emulator.get(`/organization/teamspaces/${teamspace}/users`, { key }), 404)
+  const path = `/organization/teamspaces/${teamspace}/users`
+  await refused(emulator, () => emulator.delete(`${path}/${user}`, { key }), 404, 'not_found')
+  if (teamspace !== 'ts-a' || key !== 'KU') await refused(emulator, () => emulator.get(path, { key }), 404)
 })
 
-test('a user with several memberships is listed once, and a deletion removes all of them', {
-  tags: ['R160'],
-}, async () => {
-  const membership = { teamspace_id: 'ts-b', user_id: 'user-member', role: 'first', created_at: '-1d' }
-  const memberships = [
-    { ...membership, id: 'm-1' },
-    { ...membership, id: 'm-2', role: 'second' },
-  ]
+test('a user with several memberships is listed and deleted once', { tags: ['R160'] }, async () => {
+  const membership = { teamspace_id: 'ts-b', user_id: 'user-member', created_at: '-1d' }
+  const memberships = ['first', 'second'].map((role) => ({ ...membership, id: role, role }))
   const emulator = await testEmulator({ collections: { memberships } })
-  expect((await list(emulator)).body.data).toMatchObject([
-    {},
-    { id: 'user-member', permissions: { role: 'first' } },
-  ])
+  const shown = { id: 'user-member', permissions: { role: 'first' } }
+  expect((await list(emulator)).body.data).toMatchObject([{}, shown])
   await emulator.delete(`${USERS}/user-member`, { key: 'K2' })
   expect(idsOf(await list(emulator))).toEqual(['user-second'])
-})
-
-test('a user who is added again is listed again', { tags: ['R160'] }, async () => {
-  const emulator = await testEmulator({ collections: crowd(2) })
-  await emulator.delete(`${USERS}/u-0`, { key: 'K2' })
-  const membership = { id: 'm-again', teamspace_id: 'ts-b', user_id: 'u-0', role: 'back', agent_ids: [] }
-  change(emulator.sandbox, ({ tx, at }) =>
-    tx.put('memberships', { ...membership, created_at: at, removed_at: null, self_joined: false } as never),
-  )
-  expect((await list(emulator)).body.data[1]).toMatchObject({ id: 'u-0', permissions: { role: 'back' } })
-})
-
-test('paging with any mix of page sizes and removals visits each remaining user once', {
-  tags: ['R008', 'R010'],
-}, async () => {
-  const steps = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 9 }), remove: fc.nat(19) }), {
-    minLength: 30,
-    maxLength: 30,
-  })
-  await fc.assert(
-    fc.asyncProperty(steps, async (plan) => {
-      const emulator = await testEmulator({ collections: crowd(20) })
-      const seen: string[] = []
-      const removed = new Set<string>()
-      for (const { limit, remove } of plan) {
-        const after = seen.length === 0 ? '' : `&after=${seen.at(-1)}`
-        const { body } = await list(emulator, `?limit=${limit}${after}`)
-        seen.push(...body.data.map(({ id }: { id: string }) => id))
-        if (!body.has_more) break
-        const gone = await emulator.delete(`${USERS}/u-${remove}`, { key: 'K2' })
-        if (gone.status === 204) removed.add(`u-${remove}`)
-      }
-      expect(new Set(seen).size).toBe(seen.length)
-      const everyone = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
-      for (const id of everyone) if (!removed.has(id)) expect(seen).toContain(id)
-    }),
-    { numRuns: 8 },
-  )
 })

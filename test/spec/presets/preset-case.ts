@@ -7,4 +7,9 @@ export interface PresetCase {
   readonly expected: unknown
 }
 
+/** A case whose preset is armed before anything is sent. */
+export function armed(preset: string, run: PresetCase['run'], expected: unknown): PresetCase {
+  return { preset, run: (subject) => subject.arm(preset).then(() => run(subject)), expected }
+}
+
 export const USERS = '/organization/teamspaces/ts-a/users?limit=2'

@@ -1,102 +1,60 @@
 import { aBatch } from '../../support/batches.ts'
-import { type PresetCase, USERS } from './preset-case.ts'
-import type { Subject } from './setup.ts'
+import { armed, type PresetCase, USERS } from './preset-case.ts'
 import { answered, outcome, parse } from './views.ts'
 
 const KEYED = { json: aBatch(), headers: { 'Idempotency-Key': 'k-1' } }
 
-function batches(subject: Subject): number {
-  return subject.sandbox.store.rows('batch_predictions').size
-}
-
-/** Creates a batch twice with one key. If the preset stays, its rule is removed before the second creation. */
-function twice(preset: string, expected: object, { untilHeld = false, stays = false } = {}): PresetCase {
-  return {
+/**
+ * Creates a batch twice with one key, which makes one batch.
+ * @param made the number of batches after the first creation
+ * @param how `stays`: the rule is removed before the second creation
+ */
+function twice(preset: string, first: object, made: 0 | 1, how: 'untilHeld' | 'stays' | '' = ''): PresetCase {
+  return armed(
     preset,
-    run: async (subject) => {
-      await subject.arm(preset)
-      const first = await subject.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
-      const made = batches(subject)
-      if (stays) await subject.clear()
-      const second = await subject.call('POST', '/batch-predictions', KEYED)
+    async ({ call, clear, sandbox }) => {
+      const batches = () => [...sandbox.store.rows('batch_predictions').keys()]
+      const one = await call('POST', '/batch-predictions', { ...KEYED, untilHeld: how === 'untilHeld' })
+      const made = batches().length
+      if (how === 'stays') await clear()
+      const two = await call('POST', '/batch-predictions', KEYED)
+      const { idempotency } = sandbox.log.entries().at(-1) ?? {}
       return {
-        first: answered(first),
+        first: answered(one),
         made,
-        then: second.status,
-        batches: batches(subject),
-        replayed: subject.sandbox.log.entries().at(-1)?.idempotency,
-        id: parse(second.body)?.id === [...subject.sandbox.store.rows('batch_predictions').keys()][0],
+        then: two.status,
+        idempotency,
+        isOnly: `${batches()}` === parse(two.body)?.id,
       }
     },
-    expected,
-  }
-}
-
-const LOST = {
-  first: { status: null, broke: 'broken' },
-  made: 1,
-  then: 200,
-  batches: 1,
-  replayed: 'replay',
-  id: true,
+    { first, made, then: 200, idempotency: made === 0 ? 'fresh' : 'replay', isOnly: true },
+  )
 }
 
 export const retryCases: readonly PresetCase[] = [
-  twice('lost-response-after-commit', LOST),
-  twice(
-    'timeout-then-late-success',
-    { ...LOST, first: { status: null, broke: 'timeout' } },
-    { untilHeld: true },
+  twice('lost-response-after-commit', { status: null, broke: 'broken' }, 1),
+  twice('timeout-then-late-success', { status: null, broke: 'timeout' }, 1, 'untilHeld'),
+  twice('ambiguous-gateway-5xx', { status: 504, code: null }, 1, 'stays'),
+  twice('concurrent-same-key', { status: 409, code: 'Idempotency Key In Use' }, 0),
+  twice('key-reuse-different-body', { status: 409, code: 'Idempotency Key Reused' }, 0),
+  armed(
+    'server-error',
+    async ({ post, clear, sandbox }) => {
+      const [first, second] = [await post('/pages', { name: 'x' }), await post('/pages', { name: 'x' })]
+      await clear()
+      const third = await post('/pages', { name: 'x' })
+      const remaining = first.headers['x-ratelimit-remaining']
+      return [answered(first), remaining, second.status, third.status, sandbox.store.rows('pages').size]
+    },
+    [{ status: 500, code: 'internal_error' }, '199', 500, 200, 1],
   ),
-  twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }, { stays: true }),
-  twice('concurrent-same-key', {
-    ...LOST,
-    first: { status: 409, code: 'Idempotency Key In Use' },
-    made: 0,
-    replayed: 'fresh',
-  }),
-  twice('key-reuse-different-body', {
-    ...LOST,
-    first: { status: 409, code: 'Idempotency Key Reused' },
-    made: 0,
-    replayed: 'fresh',
-  }),
-  {
-    preset: 'server-error',
-    run: async (subject) => {
-      await subject.arm('server-error')
-      const first = await subject.call('POST', '/pages', { json: { name: 'x' } })
-      const second = await subject.call('POST', '/pages', { json: { name: 'x' } })
-      await subject.clear()
-      const third = await subject.call('POST', '/pages', { json: { name: 'x' } })
-      return {
-        first: answered(first),
-        limit: first.headers['x-ratelimit-remaining'],
-        then: [second.status, third.status],
-        pages: subject.sandbox.store.rows('pages').size,
-      }
+  armed(
+    'unavailable-with-retry-after',
+    async ({ get, clear }) => {
+      const [first, again] = [await get(USERS), await get(USERS)]
+      await clear()
+      return [answered(first), first.headers['retry-after'], again.status, outcome(await get(USERS))]
     },
-    expected: { first: { status: 500, code: 'internal_error' }, limit: '199', then: [500, 200], pages: 1 },
-  },
-  {
-    preset: 'unavailable-with-retry-after',
-    run: async (subject) => {
-      await subject.arm('unavailable-with-retry-after')
-      const first = await subject.call('GET', USERS)
-      const again = await subject.call('GET', USERS)
-      await subject.clear()
-      return {
-        first: answered(first),
-        retry_after: first.headers['retry-after'],
-        again: again.status,
-        then: outcome(await subject.call('GET', USERS)),
-      }
-    },
-    expected: {
-      first: { status: 503, code: 'service_unavailable' },
-      retry_after: '2',
-      again: 503,
-      then: { status: 200, bytes: 'some' },
-    },
-  },
+    [{ status: 503, code: 'service_unavailable' }, '2', 503, { status: 200, bytes: 'some' }],
+  ),
 ]

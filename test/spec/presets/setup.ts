@@ -6,34 +6,13 @@ import { baseCollections, KEYS, START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
 import { controlOf } from '../../support/control.ts'
 import { nextHeld } from '../../support/faults.ts'
-import {
-  bearer,
-  type Client,
-  type ClientView,
-  overSocket,
-  requestBytes,
-  type WireView,
-} from '../../support/wire-client.ts'
+import { bearer, type Client, type ClientView, overSocket, requestBytes } from '../../support/wire-client.ts'
+import { parse } from './views.ts'
+
+type Changes = Parameters<typeof aBatch>[0]
 
 /** A separate sandbox in which a test observes a preset through one client. */
-export interface Subject {
-  readonly sandbox: Sandbox
-  readonly port: number
-  /** Arms the preset, with fields that override its own. */
-  arm(preset: string, overrides?: JsonObject): Promise<void>
-  /** Removes every rule. */
-  clear(): Promise<void>
-  /** A request with the key KU. */
-  call(method: string, path: string, more?: StageCall): Promise<ClientView>
-  /** The same request over a new connection, as bytes. */
-  raw(method: string, path: string, more?: StageCall): Promise<WireView>
-  // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
-  control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
-  /** Creates a batch in process, so that wire rules do not apply, and returns its id. */
-  batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
-  /** As {@link Subject.batch}, and completes the batch. */
-  finished(changes?: Parameters<typeof aBatch>[0]): Promise<string>
-}
+export type Subject = ReturnType<typeof subjectIn>
 
 export interface StageCall {
   readonly json?: unknown
@@ -53,10 +32,7 @@ const views = [1, 2, 3, 4].map((n) => ({
 }))
 
 /** An emulator with a sandbox for each subject, closed at the end of the test. */
-export async function setup(): Promise<{
-  subject(client: Client): Promise<Subject>
-  emulator: RunningEmulator
-}> {
+export async function setup(): Promise<{ subject(client: Client): Promise<Subject> }> {
   const collections = { ...baseCollections, files, data_views: views }
   const emulator = await openEmulator({
     port: 0,
@@ -69,7 +45,6 @@ export async function setup(): Promise<{
   onTestFinished(() => emulator.close())
   let number = 0
   return {
-    emulator,
     subject: async (client) => {
       number += 1
       return subjectIn(emulator, await emulator.sandboxes.open(`subject-${number}`), client)
@@ -77,51 +52,58 @@ export async function setup(): Promise<{
   }
 }
 
-function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Subject {
+function subjectIn(emulator: RunningEmulator, sandbox: Sandbox, client: Client) {
+  const { port } = emulator
   const prefix = `/@${sandbox.name}/v1`
-  const origin = `http://127.0.0.1:${emulator.port}`
-  const headers = bearer(KEYS.KU)
-  const host = { Host: `127.0.0.1:${emulator.port}` }
   const control = controlOf(emulator, sandbox.name)
-  const bodyOf = ({ json }: StageCall) => (json === undefined ? {} : { body: JSON.stringify(json) })
-  const toBytes = (method: string, path: string, more: StageCall) =>
-    requestBytes({
-      method,
-      path: prefix + path,
-      headers: { ...host, ...headers, ...more.headers },
-      ...bodyOf(more),
+  const sent = ({ json, headers }: StageCall) => ({
+    headers: { ...bearer(KEYS.KU), ...headers },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  })
+  /** A request with the key KU. */
+  const call = (method: string, path: string, more: StageCall = {}): Promise<ClientView> =>
+    client(`http://127.0.0.1:${port}${prefix}${path}`, {
+      ...{ method, ...sent(more) },
+      ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
     })
-  const subject: Subject = {
+  const get = (path: string) => call('GET', path)
+  const post = (path: string, json: unknown) => call('POST', path, { json })
+  /** Creates a batch and returns the response body. */
+  const created = async (changes?: Changes): Promise<{ id: string; status: string }> =>
+    parse((await post('/batch-predictions', aBatch(changes))).body)
+  const batch = async (changes?: Changes) => (await created(changes)).id
+  return {
     sandbox,
-    port: emulator.port,
-    arm: async (preset, overrides = {}) => {
+    port,
+    /** Arms the preset, with fields that override its own. */
+    arm: async (preset: string, overrides: JsonObject = {}) => {
       const { status, body } = await control('POST', '/faults', { preset, ...overrides })
       if (status >= 300) throw new Error(JSON.stringify(body))
     },
+    /** Removes every rule. */
     clear: async () => void (await control('DELETE', '/faults')),
-    call: (method, path, more = {}) =>
-      client(`${origin}${prefix}${path}`, {
-        method,
-        headers: { ...headers, ...more.headers },
-        ...bodyOf(more),
-        ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
-      }),
-    raw: (method, path, more = {}) =>
-      overSocket(emulator.port, toBytes(method, path, more), more.untilHeld ? nextHeld(sandbox) : undefined),
-    control,
-    batch: async (changes) => {
-      const { body } = await client(`${origin}${prefix}/batch-predictions`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(aBatch(changes)),
-      })
-      return JSON.parse(body ?? '{}').id as string
+    call,
+    get,
+    post,
+    /** The parsed body of a GET. */
+    read: async (path: string) => parse((await get(path)).body),
+    /** A request over a new connection, as bytes. */
+    raw: (method: string, path: string, more: StageCall = {}) => {
+      const { headers, ...body } = sent(more)
+      const host = { Host: `127.0.0.1:${port}` }
+      const bytes = requestBytes({ method, path: prefix + path, headers: { ...host, ...headers }, ...body })
+      return overSocket(port, bytes, more.untilHeld ? nextHeld(sandbox) : undefined)
     },
-    finished: async (changes) => {
-      const id = await subject.batch(changes)
+    control,
+    /** Advances the clock, which also waits for deliveries in flight. */
+    advance: (by: string) => control('POST', '/clock/advance', { by }),
+    created,
+    batch,
+    /** Creates a batch that is completed. */
+    finished: async (changes?: Changes) => {
+      const id = await batch(changes)
       await control('POST', `/batches/${id}/complete`)
       return id
     },
   }
-  return subject
 }

@@ -1,62 +1,37 @@
 import { nextTurn } from '../../../src/core/time/real.ts'
-import { aBatch } from '../../support/batches.ts'
-import { type PresetCase, USERS } from './preset-case.ts'
+import { armed, type PresetCase, USERS } from './preset-case.ts'
 import type { Subject } from './setup.ts'
 import { answered, parse } from './views.ts'
 
+const BATCHES = '/batch-predictions'
 const VIEWS = '/data-views?limit=2&offset='
 
 async function poll(subject: Subject, id: string) {
-  const view = await subject.call('GET', `/batch-predictions/${id}`)
+  const view = await subject.get(`${BATCHES}/${id}`)
   return view.status === 200 ? parse(view.body)?.status : answered(view)
 }
 
+/** The number of result lines, or what is said instead. */
 async function results(subject: Subject, id: string) {
-  const view = await subject.call('GET', `/batch-predictions/${id}/results`)
+  const view = await subject.get(`${BATCHES}/${id}/results`)
   return view.status === 200 ? (view.body ?? '').split('\n').length - 1 : answered(view)
 }
 
-async function created(subject: Subject) {
-  const view = await subject.call('POST', '/batch-predictions', { json: aBatch() })
-  const { id, status } = parse(view.body)
-  return { id: id as string, status: status as string }
-}
-
-const NOT_FOUND = { status: 404, code: 'Not Found' }
-const GONE = { status: 410, code: 'Results Gone' }
-
-/** A case whose preset is armed before anything is sent. */
-function stateCase(
-  preset: string,
-  run: (subject: Subject) => Promise<unknown>,
-  expected: unknown,
-): PresetCase {
-  const armed = async (subject: Subject) => {
-    await subject.arm(preset)
-    return run(subject)
-  }
-  return { preset, run: armed, expected }
-}
-
-const PEOPLE = '/organization/teamspaces/ts-a/users'
-
-function isGone({ sandbox }: Subject, user: string): boolean {
-  return sandbox.store.get('users', user) === undefined
-}
+const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
 
 /** Follows the cursors of a list for some pages; each page as the cursor that it names and `has_more`. */
 function cursors(preset: string, expected: readonly (string | undefined)[]): PresetCase {
   const run = async (subject: Subject) => {
     const seen: (string | undefined)[] = []
     for (let after = ''; seen.length < expected.length; ) {
-      const view = await subject.call('GET', `${USERS}${after}`)
+      const view = await subject.get(`${USERS}${after}`)
       const { data = [], has_more } = parse(view.body)
       seen.push(has_more === true ? data.at(-1)?.id : `status ${view.status}`)
       after = `&after=${data.at(-1)?.id}`
     }
     return seen
   }
-  return stateCase(preset, run, expected)
+  return armed(preset, run, expected)
 }
 
 const TEN = Array.from({ length: 10 }, (_, n) => n)
@@ -68,158 +43,129 @@ export const listCases: readonly PresetCase[] = [
     ...TEN.map((n) => (n % 2 === 0 ? 'user-there' : 'user-back')),
     'status 400',
   ]),
-  stateCase(
+  armed(
     'page-empty-has-more',
-    async (subject) => {
-      const [first, second] = [await subject.call('GET', USERS), await subject.call('GET', USERS)]
-      const { data, has_more } = parse(first.body)
-      return { data, has_more, then: parse(second.body).data.length }
+    async ({ read }) => {
+      const { data, has_more } = await read(USERS)
+      return [data, has_more, (await read(USERS)).data.length]
     },
-    { data: [], has_more: true, then: 2 },
+    [[], true, 2],
   ),
-  stateCase(
+  armed(
     'page-cursor-deleted',
-    async (subject) => {
-      const first = parse((await subject.call('GET', USERS)).body)
-      const last = first.data.at(-1).id
-      const second = await subject.call('GET', `${USERS}&after=${last}`)
-      const ids = parse(second.body).data.map(({ id }: { id: string }) => id)
+    async ({ read, call, sandbox }) => {
+      const last = idsOf(await read(USERS)).at(-1) ?? ''
+      const next = idsOf(await read(`${USERS}&after=${last}`))
       // A user of the first page, which the client still has, no longer exists.
-      const removal = await subject.call('DELETE', `${PEOPLE}/${last}`)
-      return { status: second.status, ids, removal: answered(removal), gone: isGone(subject, last) }
+      const removal = await call('DELETE', `/organization/teamspaces/ts-a/users/${last}`)
+      return { next, removal: answered(removal), kept: sandbox.store.get('users', last) }
     },
-    {
-      status: 200,
-      ids: ['user-member'],
-      removal: { status: 404, code: 'not_found' },
-      gone: true,
-    },
+    { next: ['user-member'], removal: { status: 404, code: 'not_found' }, kept: undefined },
   ),
-  stateCase(
+  armed(
     'page-rows-shift',
-    async (subject) => {
-      const [first, second] = [await subject.call('GET', `${VIEWS}0`), await subject.call('GET', `${VIEWS}2`)]
-      const [one, two] = [first, second].map(({ body }) =>
-        parse(body).data.map(({ id }: { id: string }) => id),
-      )
-      return { repeated: one.at(-1) === two[0], rows: two.length }
+    async ({ read }) => {
+      const [first, second] = [idsOf(await read(`${VIEWS}0`)), idsOf(await read(`${VIEWS}2`))]
+      return [first.at(-1) === second[0], second.length]
     },
-    { repeated: true, rows: 2 },
+    [true, 2],
   ),
 ]
 
 export const batchCases: readonly PresetCase[] = [
-  stateCase(
+  armed(
     'batch-instant-terminal',
     async (subject) => {
-      const { id, status } = await created(subject)
-      return { status, polled: await poll(subject, id), lines: await results(subject, id) }
+      const { id, status } = await subject.created()
+      return [status, await poll(subject, id), await results(subject, id)]
     },
-    { status: 'validating', polled: 'completed', lines: 3 },
+    ['validating', 'completed', 3],
   ),
-  stateCase(
+  armed(
     'batch-stuck',
     async (subject) => {
-      const { id } = await created(subject)
-      await subject.control('POST', '/clock/advance', { by: '23h' })
+      const { id } = await subject.created()
+      await subject.advance('23h')
       const stuck = await poll(subject, id)
-      await subject.control('POST', '/clock/advance', { by: '1h' })
-      return { stuck, then: await poll(subject, id) }
+      await subject.advance('1h')
+      return [stuck, await poll(subject, id)]
     },
-    { stuck: 'in_progress', then: 'expired' },
+    ['in_progress', 'expired'],
   ),
-  stateCase(
-    'batch-404-after-create',
-    async (subject) => {
-      const { id } = await created(subject)
-      return [await poll(subject, id), await poll(subject, id), await poll(subject, id)]
-    },
-    [NOT_FOUND, NOT_FOUND, 'validating'],
+  ...[
+    ['batch-404-after-create', { status: 404, code: 'Not Found' }, { status: 404, code: 'Not Found' }],
+    ['batch-poll-transient-error', 'validating', { status: 503, code: 'Service Unavailable' }],
+  ].map(([preset, ...polls]) =>
+    armed(
+      preset as string,
+      async (subject) => {
+        const { id } = await subject.created()
+        return [await poll(subject, id), await poll(subject, id), await poll(subject, id)]
+      },
+      [...polls, 'validating'],
+    ),
   ),
-  stateCase(
-    'batch-poll-transient-error',
-    async (subject) => {
-      const { id } = await created(subject)
-      return [await poll(subject, id), await poll(subject, id), await poll(subject, id)]
-    },
-    ['validating', { status: 503, code: 'Service Unavailable' }, 'validating'],
-  ),
-  stateCase(
+  armed(
     'batch-cancel-racing-completion',
     async (subject) => {
-      const { id } = await created(subject)
-      const cancel = await subject.call('POST', `/batch-predictions/${id}/cancel`)
-      return { cancel: cancel.status, polled: await poll(subject, id), lines: await results(subject, id) }
+      const { id } = await subject.created()
+      const { status } = await subject.call('POST', `${BATCHES}/${id}/cancel`)
+      return [status, await poll(subject, id), await results(subject, id)]
     },
-    { cancel: 409, polled: 'completed', lines: 3 },
+    [409, 'completed', 3],
   ),
-  stateCase(
-    'batch-results-410',
-    async (subject) => {
-      const id = await subject.finished()
-      const view = parse((await subject.call('GET', `/batch-predictions/${id}`)).body)
-      return { status: view.status, url: view.results_url, results: await results(subject, id) }
-    },
-    { status: 'completed', url: null, results: GONE },
+  ...[
+    ['batch-results-410', true] as const,
+    // The batch still has the URL when it is read.
+    ['batch-results-410-race', false] as const,
+  ].map(([preset, isGone]) =>
+    armed(
+      preset,
+      async (subject) => {
+        const id = await subject.finished()
+        const { status, results_url } = await subject.read(`${BATCHES}/${id}`)
+        return [status, results_url === null, await results(subject, id)]
+      },
+      ['completed', isGone, { status: 410, code: 'Results Gone' }],
+    ),
   ),
-  stateCase(
-    'batch-results-410-race',
-    async (subject) => {
-      const id = await subject.finished()
-      const view = parse((await subject.call('GET', `/batch-predictions/${id}`)).body)
-      return { url: view.results_url !== null, results: await results(subject, id) }
-    },
-    { url: true, results: GONE },
-  ),
-  stateCase(
+  armed(
     'batch-expired-partial',
     async (subject) => {
       const id = await subject.batch({ items: 4 })
-      const { status, request_counts } = parse((await subject.call('GET', `/batch-predictions/${id}`)).body)
-      return { status, request_counts, lines: await results(subject, id) }
+      const { status, request_counts } = await subject.read(`${BATCHES}/${id}`)
+      return [status, request_counts.succeeded, request_counts.expired, await results(subject, id)]
     },
-    {
-      status: 'expired',
-      request_counts: { total: 4, processing: 0, succeeded: 2, errored: 0, canceled: 0, expired: 2 },
-      lines: 4,
-    },
+    ['expired', 2, 2, 4],
   ),
-  stateCase(
+  armed(
     'batch-all-errored',
     async (subject) => {
-      const { id } = await created(subject)
-      await subject.control('POST', '/clock/advance', { by: '1h' })
-      const { status, request_counts } = parse((await subject.call('GET', `/batch-predictions/${id}`)).body)
-      const { body } = await subject.call('GET', `/batch-predictions/${id}/results`)
-      const statuses = (body ?? '')
-        .trim()
-        .split('\n')
-        .map((line) => parse(line).status)
-      return { status, request_counts, statuses, then: (await created(subject)).status }
+      const { id } = await subject.created()
+      await subject.advance('1h')
+      const { status, request_counts } = await subject.read(`${BATCHES}/${id}`)
+      const { body = '' } = await subject.get(`${BATCHES}/${id}/results`)
+      const statuses = body.match(/"status":"errored"/g)
+      return [status, request_counts.errored, statuses?.length, (await subject.created()).status]
     },
-    {
-      status: 'completed',
-      request_counts: { total: 3, processing: 0, succeeded: 0, errored: 3, canceled: 0, expired: 0 },
-      statuses: ['errored', 'errored', 'errored'],
-      then: 'validating',
-    },
+    ['completed', 3, 3, 'validating'],
   ),
-  stateCase(
+  armed(
     'batch-failed-validation',
     async (subject) => {
-      const { id } = await created(subject)
-      const { status, error } = parse((await subject.call('GET', `/batch-predictions/${id}`)).body)
-      return { status, detail: error.detail }
+      const { id } = await subject.created()
+      const { status, error } = await subject.read(`${BATCHES}/${id}`)
+      return [status, error.detail]
     },
-    { status: 'failed', detail: 'Two items refer to files that cannot be read.' },
+    ['failed', 'Two items refer to files that cannot be read.'],
   ),
 ]
 
 export const gateCases: readonly PresetCase[] = [
-  stateCase(
+  armed(
     'gate',
-    async ({ call, sandbox: { log, faults } }) => {
-      const view = call('GET', USERS)
+    async ({ get, sandbox: { log, faults } }) => {
+      const view = get(USERS)
       while (faults.gates.size === 0) await nextTurn()
       const logged = log.size
       faults.gates.release(faults.gates.held())
@@ -230,21 +176,21 @@ export const gateCases: readonly PresetCase[] = [
 ]
 
 export const keyCases: readonly PresetCase[] = [
-  stateCase(
+  armed(
     'token-expired-mid-session',
-    async (subject) => {
+    async ({ get }) => {
       const seen = []
-      for (let n = 0; n < 4; n++) seen.push((await subject.call('GET', USERS)).status)
+      for (let n = 0; n < 4; n++) seen.push((await get(USERS)).status)
       return seen
     },
     [200, 200, 401, 401],
   ),
   {
     preset: 'token-revoked',
-    run: async (subject) => {
-      const before = (await subject.call('GET', USERS)).status
-      await subject.arm('token-revoked')
-      return [before, (await subject.call('GET', USERS)).status, (await subject.call('GET', USERS)).status]
+    run: async ({ get, arm }) => {
+      const before = (await get(USERS)).status
+      await arm('token-revoked')
+      return [before, (await get(USERS)).status, (await get(USERS)).status]
     },
     expected: [200, 401, 401],
   },

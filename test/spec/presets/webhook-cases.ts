@@ -1,19 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { START } from '../../support/base-state.ts'
-import { aBatch } from '../../support/batches.ts'
 import { type Received, webhookReceiver } from '../../support/webhook-receiver.ts'
 import type { PresetCase } from './preset-case.ts'
 import type { Subject } from './setup.ts'
-import { parse } from './views.ts'
 
 interface WebhookContext {
-  readonly subject: Subject
   /** Names of the batches whose webhooks have arrived, in order. */
   readonly arrived: () => readonly string[]
   /** Creates a batch with this name in its metadata. */
   readonly create: (name: string) => Promise<string>
-  readonly complete: (id: string) => Promise<unknown>
-  readonly advance: (by: string) => Promise<unknown>
+  readonly complete: (id: string) => Promise<void>
+  readonly advance: Subject['advance']
 }
 
 function webhookCase(
@@ -23,25 +20,18 @@ function webhookCase(
 ): PresetCase {
   return {
     preset,
-    run: async (subject) => {
+    run: async ({ control, arm, batch, advance }) => {
       const receiver = await webhookReceiver()
-      await subject.control('POST', '/webhooks', { url: receiver.url })
-      await subject.arm(preset)
+      await control('POST', '/webhooks', { url: receiver.url })
+      await arm(preset)
       return run({
-        subject,
         arrived: () => receiver.received.map(({ body }) => body.data?.metadata?.name ?? body.metadata?.name),
-        create: async (name) => {
-          const view = await subject.call('POST', '/batch-predictions', {
-            json: aBatch({ metadata: { name } }),
-          })
-          return parse(view.body).id
-        },
+        create: (name) => batch({ metadata: { name } }),
         complete: async (id) => {
-          await subject.control('POST', `/batches/${id}/complete`)
-          // Responds when no delivery is in flight.
-          await subject.control('POST', '/clock/advance', { by: '0s' })
+          await control('POST', `/batches/${id}/complete`)
+          await advance('0s')
         },
-        advance: (by) => subject.control('POST', '/clock/advance', { by }),
+        advance,
       })
     },
     expected,
@@ -61,42 +51,32 @@ function checked({ headers, text }: Received) {
   }
 }
 
-/** Completes a batch for a receiver that refuses wrong signatures; `view` is what it has received within a day. */
-function signed(
-  preset: string,
-  view: (received: readonly Received[]) => unknown,
-  expected: unknown,
-): PresetCase {
+/** Completes a batch for a receiver that refuses wrong signatures; what it has received within a day, with equal ids. */
+function signed(preset: string, expected: readonly (readonly [isValid: boolean, age: number])[]): PresetCase {
   return {
     preset,
-    run: async (subject) => {
+    run: async ({ control, arm, batch, advance }) => {
       const receiver = await webhookReceiver((received) => (checked(received).isValid ? 200 : 401))
       const signature = { header: 'X-Signature', timestamp_header: 'X-Timestamp', secret: SECRET }
-      await subject.control('PATCH', '/settings', { 'webhooks.signature': signature })
-      await subject.control('POST', '/webhooks', { url: receiver.url })
-      await subject.arm(preset)
-      const { id } = parse((await subject.call('POST', '/batch-predictions', { json: aBatch() })).body)
-      await subject.control('POST', `/batches/${id}/complete`)
-      await subject.control('POST', '/clock/advance', { by: '24h' })
-      return view(receiver.received)
+      await control('PATCH', '/settings', { 'webhooks.signature': signature })
+      await control('POST', '/webhooks', { url: receiver.url })
+      await arm(preset)
+      await control('POST', `/batches/${await batch()}/complete`)
+      await advance('24h')
+      const views = receiver.received.map(checked)
+      return [views.map(({ isValid, age }) => [isValid, age]), new Set(views.map(({ id }) => id)).size]
     },
-    expected,
+    expected: [expected, 1],
   }
 }
 
 export const webhookCases: readonly PresetCase[] = [
   // The tolerance is five minutes.
-  signed('webhook-stale-signature', (all) => all.map(checked).map(({ isValid, age }) => [isValid, age]), [
-    [true, 301],
+  signed('webhook-stale-signature', [[true, 301]]),
+  signed('webhook-wrong-signature-once', [
+    [false, 0],
+    [true, -10],
   ]),
-  signed(
-    'webhook-wrong-signature-once',
-    (all) => {
-      const views = all.map(checked)
-      return [views.map(({ isValid }) => isValid), views[0]?.id === views[1]?.id, views.map(({ age }) => age)]
-    },
-    [[false, true], true, [0, -10]],
-  ),
   webhookCase(
     'webhook-duplicate',
     async ({ create, complete, arrived }) => {
@@ -108,9 +88,7 @@ export const webhookCases: readonly PresetCase[] = [
   webhookCase(
     'webhook-out-of-order',
     async ({ create, complete, arrived }) => {
-      const [a, b] = [await create('a'), await create('b')]
-      await complete(a)
-      await complete(b)
+      for (const id of [await create('a'), await create('b')]) await complete(id)
       return arrived()
     },
     ['b', 'a'],
@@ -130,9 +108,9 @@ export const webhookCases: readonly PresetCase[] = [
       await advance('9m')
       const before = arrived()
       await advance('1m')
-      return { before, then: arrived() }
+      return [before, arrived()]
     },
-    { before: [], then: ['a'] },
+    [[], ['a']],
   ),
   webhookCase(
     'webhook-dropped',
