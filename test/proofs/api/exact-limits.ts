@@ -2,13 +2,12 @@ import { Chance } from '../../../src/core/random.ts'
 import { type Admitted, RateLimiter } from '../../../src/core/request/rate-limiter.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { gap } from './gaps.ts'
-import { overHttp } from './http.ts'
 import { mostInAnySpan, ReferenceWindow, type Verdict } from './reference.ts'
 
 const SIZES = {
-  short: { patterns: 500, overHttp: 20 },
-  long: { patterns: 10_000, overHttp: 500 },
-} as const satisfies Record<Scale, object>
+  short: 500,
+  long: 10_000,
+} as const satisfies Record<Scale, number>
 
 const SEED = 20_260_304
 
@@ -23,32 +22,27 @@ export const f4: Proof = {
   run: (scale, say) => runArrivals(SIZES[scale], say),
 }
 
-/** Runs this many patterns through the limiter itself, and this many over HTTP through the headers of responses. */
-export async function runArrivals(
-  size: { readonly patterns: number; readonly overHttp: number },
+/** Runs this many patterns through the limiter. */
+async function runArrivals(
+  patterns: number,
   say: (line: string) => void,
   seed = SEED,
 ): Promise<readonly Figure[]> {
   const tally: Tally = { arrivals: 0, refused: 0, differences: 0, crowded: 0, insufficient: 0 }
-  for (let n = 0; n < size.patterns; n++) {
+  for (let n = 0; n < patterns; n++) {
     const before = tally.differences + tally.crowded + tally.insufficient
     pattern(new Chance(seed, 'arrivals', n), tally)
     const after = tally.differences + tally.crowded + tally.insufficient
     if (after > before) say(`F4: seed ${seed}, pattern ${n}: ${after - before} differences`)
   }
-  const http = await overHttp(size.overHttp, seed, say)
   return [
     tried('seed', seed),
-    tried('patterns', size.patterns),
+    tried('patterns', patterns),
     tried('arrivals', tally.arrivals),
-    atLeast('refused', tally.refused, size.patterns),
+    atLeast('refused', tally.refused, patterns),
     none('differences from the reference', tally.differences),
     none('patterns with more than the limit in some span', tally.crowded),
     none('waits of Retry-After that were not enough', tally.insufficient),
-    tried('patterns over HTTP', size.overHttp),
-    tried('requests over HTTP', http.requests),
-    atLeast('responses with 429 over HTTP', http.refused, size.overHttp),
-    none('headers that differ from the reference', http.differences),
   ]
 }
 

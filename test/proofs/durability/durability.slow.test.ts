@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import { broken, type Proof } from '../proof.ts'
 import { d1 } from './acknowledged-writes.ts'
-import { d5 } from './edits.ts'
 import { d8 } from './one-writer.ts'
-import { d7 } from './signals.ts'
 
 /** The figures of a short run that do not hold, and its output. */
 async function wrongIn(proof: Proof): Promise<readonly string[]> {
@@ -16,14 +14,6 @@ test('D1 no acknowledged write is lost, duplicated or unreported when the proces
   tags: ['R280', 'R233'],
 }, async () => {
   expect(await wrongIn(d1)).toEqual([])
-})
-
-test('D5 hand edits of every kind are accepted, or refused and kept, and the emulator keeps running', async () => {
-  expect(await wrongIn(d5)).toEqual([])
-})
-
-test('D7 a signal stops the process in order and in time, and deletes nothing', async () => {
-  expect(await wrongIn(d7)).toEqual([])
 })
 
 test('D8 only one of several isolated processes writes, and one that lost the folder acknowledges nothing', async () => {
