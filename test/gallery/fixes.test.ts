@@ -14,7 +14,6 @@ import {
   startEmulator,
 } from '../../src/index.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
-import { keyRemoved } from './attempts/clients.ts'
 import { cases } from './cases.ts'
 import { aGalleryBatch, START } from './situation.ts'
 
@@ -113,12 +112,15 @@ const rows: Readonly<Record<string, Row>> = {
     await newBatch(sandbox, 'monday')
     await newBatch(sandbox, isFixed ? 'tuesday' : 'monday', 'Read the vendor.')
   },
-  'request.changed': (sandbox, isRepaired) =>
-    arm(sandbox, 'server-error', 1).then(() => {
-      const { baseUrl, apiKey } = sandbox
-      const sleep = async (ms: number) => void (await sandbox.clock.advance(`${ms}ms`))
-      return keyRemoved({ baseUrl, apiKey, sleep, isRepaired }).catch(() => {})
-    }),
+  'request.changed': async (sandbox, isFixed) => {
+    await arm(sandbox, 'server-error', 1)
+    await read(sandbox, '/data-views')
+    await sandbox.clock.advance('1s')
+    await fetch(
+      `${sandbox.baseUrl}/data-views`,
+      isFixed ? { headers: { authorization: `Bearer ${sandbox.apiKey}` } } : {},
+    )
+  },
   'stream.abandoned': async (sandbox, isFixed) => {
     // More than the buffers of both sockets hold.
     const output = { text: 'x'.repeat(20_000) }

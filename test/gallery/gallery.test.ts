@@ -4,7 +4,7 @@ import { type Finding, startEmulator } from 'agent-workspace-emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
-import { behaviours } from './behaviour.ts'
+import { behaviours, expectBehaviour } from './behaviour.ts'
 import { cases, type GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
 import { findingFile, findingText } from './page.ts'
@@ -54,7 +54,7 @@ describe.concurrent('each client', () => {
     const { run } = (await import(`./clients/${each.name}.ts`)) as { run: Run }
     await using sandbox = await emulator.sandbox()
     const shown = await show(sandbox, each, run)
-    behaviours[each.name]?.broken(shown)
+    expectBehaviour(shown, behaviours[each.name]?.broken ?? {})
     expect(codesIn(shown.findings, each)).toEqual(
       each.level === 'A' ? [`${each.severity} ${each.verdict}`] : [],
     )
@@ -67,7 +67,7 @@ describe.concurrent('each client', () => {
     expect(repairsOf(each.name)).not.toEqual([])
     await using sandbox = await emulator.sandbox()
     const shown = await show(sandbox, each, await repairedClient(each.name), false)
-    behaviours[each.name]?.repaired(shown)
+    expectBehaviour(shown, behaviours[each.name]?.repaired ?? {})
     expect(codesIn(shown.findings, each)).toEqual([])
   })
 })
