@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
@@ -57,13 +56,6 @@ export async function record(
   } finally {
     await emulator.close()
   }
-}
-
-/** One digest of all responses to a script. */
-export function digestOf(script: readonly Exchange[]): string {
-  const hash = createHash('sha256')
-  for (const { response } of script) hash.update(whole(response))
-  return hash.digest('hex')
 }
 
 // If a request has no valid Host, URLs in its response contain the real port, which differs between emulators.

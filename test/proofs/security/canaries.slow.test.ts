@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { broken } from '../proof.ts'
-import { x6 } from './canaries.ts'
-import { leaks } from './secrets.ts'
+import { leaks, x6 } from './canaries.ts'
 
-test('X6 no secret is in a response, in the control interface, in logs, or on the disk', async () => {
+test('X6 no secret is in a response, in the control interface, or on the disk', async () => {
   expect(broken(await x6.run('short', () => {}))).toEqual([])
 })
 
 test('X6 the search finds a secret that is present', () => {
   expect(leaks('key live_canary-api-key')).toEqual(['canary-api-key'])
-  expect(leaks('canary-webhook-secret', new Set(['canary-webhook-secret']))).toEqual([])
+  expect(leaks('canary-webhook-secret', ['canary-webhook-secret'])).toEqual([])
 })
