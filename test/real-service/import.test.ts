@@ -26,12 +26,7 @@ async function started(options: EmulatorOptions) {
     return { status: response.status, text, body }
   }
   const { clock, faults } = emulator.defaultSandbox
-  const records = async (name: string) =>
-    (
-      (await (await fetch(`${emulator.url}/__emulator/state/${name}`)).json()) as {
-        data: Record<string, unknown>[]
-      }
-    ).data
+  const records = (name: string) => emulator.defaultSandbox.state.list<Record<string, unknown>>(name)
   return { clock, faults, records, get }
 }
 
@@ -42,16 +37,8 @@ async function imported(text: string, flags: readonly string[] = []) {
     join(folder, name),
   ) as [string, string, string]
   writeFileSync(file, text)
-  const given = [
-    '--out',
-    out,
-    '--settings-out',
-    settingsOut,
-    '--data',
-    join(folder, 'data'),
-    '--json',
-    ...flags,
-  ]
+  const data = join(folder, 'data')
+  const given = ['--out', out, '--settings-out', settingsOut, '--data', data, '--json', ...flags]
   const result = await command(['import', file, ...given])
   const report = result.code === 0 ? JSON.parse(result.out) : undefined
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
