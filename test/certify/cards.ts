@@ -23,7 +23,6 @@ export const PATTERN = `{read/{${READS}},create-*/{rate-limited,server-error,rst
 
 const FILE = 'test/certify/cards.json'
 
-/** Writes what was not passed. */
 export function writeCards(cards: Cards): void {
   const open = (card: Cards[string]) => Object.entries(card).filter(([, result]) => result !== 'passed')
   const all = Object.entries(cards).map(([name, card]) => [name, Object.fromEntries(open(card))])
@@ -51,7 +50,6 @@ export async function cardOfClient(name: string): Promise<Cards[string]> {
   return resultsOf(await runCertify(flags, [file, ...args]))
 }
 
-/** Runs `certify` in this process. */
 export async function runCertify(
   flags: readonly string[],
   client: readonly string[],
@@ -62,7 +60,6 @@ export async function runCertify(
   return (JSON.parse(out.join('')) as { cases: Shown[] }).cases
 }
 
-/** The card of a client: the result of each case. */
 export function resultsOf(cases: readonly Shown[]): Record<string, string> {
   return Object.fromEntries(cases.map((each) => [each.case, resultOf(each)]))
 }

@@ -32,7 +32,6 @@ export function judgedFindings(): readonly JudgedFinding[] {
 
 const script = (name: string) => `test/certify/foreign/${name}`
 
-/** The program of a client. */
 function commandOf(library: Library): readonly string[] {
   switch (library) {
     case 'got-retry':
@@ -76,7 +75,6 @@ function builtInGo(): string {
   return file
 }
 
-/** Certifies the client of a library. */
 export function certifyLibrary(library: Library): Promise<readonly Shown[]> {
   return runCertify(['--timeout', '20s', '--run', PATTERN], commandOf(library))
 }

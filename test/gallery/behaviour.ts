@@ -4,10 +4,8 @@ import type { Shown } from './shown.ts'
 /** What a run must show. What is absent is not compared. */
 interface Expected {
   readonly statuses?: readonly number[]
-  /** Virtual milliseconds between the requests. */
   readonly gaps?: readonly number[]
   readonly ends?: readonly (string | null)[]
-  /** The idempotency keys of the requests. */
   readonly keys?: readonly (string | null)[]
   readonly batches?: number
   readonly planned?: readonly { readonly output: unknown }[]
@@ -19,13 +17,11 @@ interface Expected {
   readonly other?: (shown: Shown) => void
 }
 
-/** What a run must show: with the bug, and repaired. */
 interface Behaviour {
   readonly broken: Expected
   readonly repaired: Expected
 }
 
-/** Compares a run with what it must show. */
 export function expectBehaviour(shown: Shown, expected: Expected): void {
   const { requests, results, planned } = shown
   const keys = requests.map(({ idempotency_key: key }) => key)
@@ -44,7 +40,6 @@ interface Row {
   readonly output: unknown
 }
 
-/** The list that the one client has returned. */
 const rowsOf = ({ results: [result] }: Shown) => (result as { value: readonly Row[] }).value
 
 const sorted = (rows: readonly Row[]) =>

@@ -19,20 +19,17 @@ afterAll(() => emulator.close())
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-/** Creates a batch. @returns its id */
 async function newBatch(sandbox: SandboxClient, headers: Record<string, string> = {}): Promise<string> {
   const response = await sandbox.fetch('/batch-predictions', { json: aGalleryBatch(), headers })
   return ((await response.json()) as { id: string }).id
 }
 
-/** Reads a path to its end. */
 async function read(sandbox: SandboxClient, path: string): Promise<number> {
   const response = await sandbox.fetch(path)
   await response.arrayBuffer()
   return response.status
 }
 
-/** Each use of the service, by its name. */
 const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>>> = {
   'a dashboard that polls every two seconds, also after the batch is completed': async (sandbox) => {
     const id = await newBatch(sandbox)

@@ -36,7 +36,6 @@ type Row = Use | 'gallery' | { readonly programme: string }
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-/** Reads a path to its end. */
 async function read(sandbox: SandboxClient, path: string): Promise<number> {
   const response = await sandbox.fetch(path)
   await response.arrayBuffer()
@@ -61,10 +60,8 @@ async function newBatch(sandbox: SandboxClient, key: string, prompt = 'Read the 
   return ((await response.json()) as { readonly id: string }).id
 }
 
-/** Arms faults of a preset. */
 const arm = (sandbox: SandboxClient, preset: string, times: number) => sandbox.faults.arm({ preset, times })
 
-/** A page of users. @returns the ids of its rows */
 async function page(sandbox: SandboxClient, query: string): Promise<string[]> {
   const response = await sandbox.fetch(`${USERS}?${query}`)
   const { data = [] } = (await response.json()) as { readonly data?: { readonly id: string }[] }

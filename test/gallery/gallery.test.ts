@@ -44,7 +44,6 @@ test('every verdict has a client here, or a test that causes it beside one that 
   expect([...shown].filter((code) => !known.has(code))).toEqual([])
 })
 
-/** Whether a test expects a finding of this code. */
 function causes(text: string, code: string): boolean {
   return new RegExp(`['"](?:(?:error|warning|note) )?${code.replace('.', '\\.')}['"]`).test(text)
 }

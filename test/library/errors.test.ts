@@ -9,14 +9,12 @@ const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
 const CIRCLE: { readonly id: string; self?: unknown } = { id: 'p' }
 CIRCLE.self = CIRCLE
 
-/** An array with this many levels. */
 function nested(levels: number): unknown {
   let value: unknown = []
   for (let level = 1; level < levels; level += 1) value = [value]
   return value
 }
 
-/** Calls that are refused, each for a different reason. */
 const REFUSED: readonly (readonly [reason: string, call: (sandbox: SandboxClient) => Promise<unknown>])[] = [
   ['several wrong members', ({ clock }) => clock.set({ now: 'noon', rate: -1 })],
   ['a member that there is not', ({ clock }) => clock.advance({ by: '1s', bye: 1 } as never)],

@@ -10,7 +10,6 @@ import { collectGarbage } from '../support/collect-garbage.ts'
 const AUTH = { authorization: 'Bearer live_demo_owner' }
 const JSON_TYPE = { ...AUTH, 'content-type': 'application/json' }
 
-/** An emulator without a port. */
 async function withoutPort(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator({ listen: false, ephemeral: true, rate: 0, ...options })
   onTestFinished(() => emulator.close())
@@ -25,7 +24,6 @@ async function ends(emulator: Emulator): Promise<unknown[]> {
   return read()
 }
 
-/** A rejection, with its cause. */
 async function rejection(call: Promise<unknown>): Promise<Error> {
   const error = await call.then(
     () => undefined,

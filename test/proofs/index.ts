@@ -1,6 +1,5 @@
 import type { Proof } from './proof.ts'
 
-/** All proofs by id, imported on demand. */
 export const proofs: ReadonlyMap<string, () => Promise<Proof>> = new Map([
   ['D1', async () => (await import('./durability/acknowledged-writes.ts')).d1],
   ['D8', async () => (await import('./durability/one-writer.ts')).d8],

@@ -10,7 +10,6 @@ const CLI = 'dist/cli.js'
 /** How long a process may take to be ready or to end, in milliseconds; only a process that hangs needs so long. */
 const PATIENCE = 60_000
 
-/** The options with which a process is started. */
 export interface StartOptions {
   /** The folder of the state files; default: `data` in the folder of the stage. */
   readonly data?: string
@@ -30,7 +29,6 @@ export function namespacesArePermitted(): boolean {
   return spawnSync('unshare', [...UNSHARE, 'true']).status === 0
 }
 
-/** How a process ended. */
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -83,7 +81,6 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** One JSON line of the emulator's log. */
 export interface LogEntry {
   readonly level: string
   readonly message: string
@@ -116,7 +113,6 @@ export class Started {
     this.port.catch(() => {})
   }
 
-  /** The text on stderr so far. */
   get errors(): string {
     return this.#errors
   }
@@ -130,17 +126,14 @@ export class Started {
     return lines.filter((line) => line !== '').map(entryOf)
   }
 
-  /** Sends a signal, unless the process has ended. */
   signal(name: NodeJS.Signals): void {
     if (!this.#isOver) this.child.kill(name)
   }
 
-  /** Kills the process, unless it has ended. */
   kill(): void {
     this.signal('SIGKILL')
   }
 
-  /** Stops the process in order, with SIGTERM. */
   async stop(): Promise<Ending> {
     this.signal('SIGTERM')
     return within('the end of a process', this.ended)
@@ -170,7 +163,6 @@ function entryOf(line: string): LogEntry {
   }
 }
 
-/** Resolves after this many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

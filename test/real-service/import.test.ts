@@ -30,7 +30,6 @@ async function started(options: EmulatorOptions) {
   return { clock, faults, records, get }
 }
 
-/** Imports a HAR into a directory of its own. */
 async function imported(text: string, flags: readonly string[] = []) {
   const folder = temporaryDirectory()
   const [file, out, settingsOut] = ['traffic.har', 'out.json', 'settings.json'].map((name) =>

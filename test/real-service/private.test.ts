@@ -20,7 +20,6 @@ const SECRETS = Array.from({ length: 40 }, (_, n) => {
   return forms[n % forms.length] as string
 })
 
-/** 40 personal values. */
 const PERSONAL = Array.from({ length: 40 }, (_, n) => {
   const forms = [
     `Zoë Quillfeather-${n}`,

@@ -14,7 +14,6 @@ import { running } from '../cli/running.ts'
 import { sessions } from './sessions.ts'
 import { KEY, recording, SECRET } from './support.ts'
 
-/** A copy of a recording with a change. */
 function changed({ file, text }: { file: string; text: string }, change: (bundle: RecordingBundle) => void) {
   const bundle = JSON.parse(text)
   change(bundle)
@@ -22,7 +21,6 @@ function changed({ file, text }: { file: string; text: string }, change: (bundle
   return file
 }
 
-/** The file that `record` writes. */
 async function recordedBy(run: (...argv: string[]) => Promise<unknown>): Promise<string> {
   const file = join(temporaryDirectory(), 'recording.json')
   await run('record', '-o', file)

@@ -76,7 +76,6 @@ function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[
 const sized = (size: number): RequestOptions => ({ headers: { 'content-length': size } })
 const coded = (coding: string): RequestOptions => ({ headers: { 'content-encoding': coding } })
 
-/** Opens a connection and sends a head. */
 async function rawConnection(port: number, head: string): Promise<Socket> {
   const socket = await connected(port)
   socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)

@@ -16,7 +16,6 @@ interface FurtherCase {
   readonly name: string
   /** Repository and number of the issue or pull request, and its year. */
   readonly source: string
-  /** What the client did. */
   readonly what: string
   /** Rules to arm; without any, the bug shows with the service as it is. */
   readonly faults: readonly FaultDraft[]

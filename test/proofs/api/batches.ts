@@ -15,10 +15,8 @@ const SIZES = {
 const SEED = 20_260_303
 const MAX_COMMANDS = 100
 
-/** Sequences between two lines of progress. */
 const PART = 500
 
-/** F3: sequences of commands over the batch API, compared with a model of it, and races. */
 export const f3: Proof = {
   id: 'F3',
   promise:
@@ -26,7 +24,6 @@ export const f3: Proof = {
   run: (scale, say) => runBatches(SIZES[scale], say),
 }
 
-/** Runs this many sequences, and this many interleavings of each race. */
 async function runBatches(
   size: { readonly sequences: number; readonly races: number },
   say: (line: string) => void,

@@ -200,7 +200,6 @@ const onObject =
     draft.json = Object.fromEntries(entries)
   }
 
-/** All mutations of a request. */
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'wrong type': somewhere(WRONG),
   'odd text': somewhere(TEXTS),

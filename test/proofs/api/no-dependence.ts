@@ -11,10 +11,8 @@ const SIZES = {
 
 const SEED = 20_260_305
 
-/** Differences that are reported in full. */
 const MAX_TOLD = 5
 
-/** F5: hidden dependence. */
 export const f5: Proof = {
   id: 'F5',
   promise:
@@ -22,7 +20,6 @@ export const f5: Proof = {
   run: (scale, say) => runVariants(SIZES[scale], say),
 }
 
-/** Replays a generated script in sandboxes with irrelevant differences. */
 async function runVariants(
   requests: number,
   say: (line: string) => void,

@@ -39,7 +39,6 @@ interface Run {
   readonly counts: Counts
 }
 
-/** The counts of a whole run. */
 class Counts {
   http = 0
   inProcess = 0
@@ -56,7 +55,6 @@ class Counts {
   readonly operations = new Map<string, number>()
 }
 
-/** F1: generated requests over all routes. */
 export const f1: Proof = {
   id: 'F1',
   promise:
@@ -64,7 +62,6 @@ export const f1: Proof = {
   run: (scale, say) => runRequests(SIZES[scale], say),
 }
 
-/** Sends this many requests: over HTTP, or to the API in process. */
 export async function runRequests(
   size: { readonly requests: number; readonly httpEvery: number; readonly digestEvery: number },
   say: (line: string) => void,

@@ -15,11 +15,9 @@ const PAGES = 120
 /** Milliseconds until a start may take the folder from a silent process in another place. */
 const TAKE_OVER = 7_000
 
-/** The acknowledged writes and the problems. */
 class Tally {
   acknowledged = 0
   lost = 0
-  /** Ids that were issued twice. */
   twice = 0
   /** Writes that were acknowledged after the process had lost the folder. */
   late = 0

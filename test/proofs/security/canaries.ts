@@ -43,7 +43,6 @@ const PROOF = { code: CANARY.code, state: CANARY.state, redirect_uri: 'https://a
 
 const [owner, ...keys] = baseCollections.api_keys as readonly { token: string }[]
 
-/** A sandbox with every secret in its place. */
 const GUARDED: InternalOptions = {
   controlToken: CANARY.control,
   settings: {
@@ -123,7 +122,6 @@ const WRITES: readonly (readonly [method: string, path: string, json: unknown])[
   ['POST', '/snapshots', { name: 'base' }],
 ]
 
-/** The secrets in a text, except the allowed ones. */
 export function leaks(text: string, allowed: readonly string[] = []): string[] {
   return [...new Set(text.match(/canary-[a-z]+-[a-z]+/g) ?? [])].filter((each) => !allowed.includes(each))
 }

@@ -9,7 +9,6 @@ import { send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'
 
-/** Texts that a terminal would interpret. */
 const CORPUS = [
   '\u001b[31mred\u001b[0m',
   '\u001b]0;title\u0007',

@@ -5,10 +5,8 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
-/** An emulator of a proof, and its internal errors. */
 export interface Proving {
   readonly emulator: RunningEmulator
-  /** Unexpected errors; must stay empty. */
   readonly defects: unknown[]
 }
 
@@ -37,7 +35,6 @@ export async function against<T>(
   }
 }
 
-/** Runs a function with a folder that is removed afterwards. */
 export async function withFolder<T>(part: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
   try {

@@ -53,7 +53,6 @@ const USER = {
 }
 const MEMBERSHIP = { teamspace_id: 'ts-a', role: 'member', created_at: AT }
 
-/** An object with one own property, whatever its name. */
 const own = (key: string, value: unknown): Record<string, unknown> => Object.fromEntries([[key, value]])
 
 /** What happens to names in every place of one emulator. */
@@ -96,7 +95,6 @@ class Trial {
   }
 }
 
-/** Names as values, and as keys of stored data. */
 async function asValues(trial: Trial): Promise<void> {
   const post = (path: string, json: object) => () => trial.api('POST', path, { json })
   for (const name of NAMES) {
@@ -133,7 +131,6 @@ async function asValues(trial: Trial): Promise<void> {
   }
 }
 
-/** Names as idempotency keys. */
 async function asIdempotencyKeys(trial: Trial): Promise<void> {
   const made = new Set<unknown>()
   for (const name of IN_HEADER) {
@@ -147,7 +144,6 @@ async function asIdempotencyKeys(trial: Trial): Promise<void> {
   }
 }
 
-/** Names as ids of records, existing or not. */
 async function asIds(trial: Trial): Promise<void> {
   for (const name of IN_URL) {
     const [id, what] = [encodeURIComponent(name), JSON.stringify(name)]
@@ -202,7 +198,6 @@ async function inPaths(trial: Trial): Promise<void> {
   }
 }
 
-/** Names as unknown fields of bodies. */
 async function asMembers(trial: Trial): Promise<void> {
   const DO = [{ respond: { status: 500 } }]
   for (const name of NAMES) {
@@ -234,7 +229,6 @@ async function asMembers(trial: Trial): Promise<void> {
   }
 }
 
-/** Names of sandboxes and snapshots, also invalid ones. */
 async function asSandboxes(trial: Trial): Promise<void> {
   const { emulator, found } = trial
   const sandboxes = () => JSON.stringify(emulator.sandboxes.list().map(({ sandbox }) => sandbox.name))
