@@ -1,26 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Finding, startEmulator } from 'agent-workspace-emulator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Finding } from 'agent-workspace-emulator'
+import { describe, expect, test } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { behaviours, expectBehaviour } from './behaviour.ts'
 import { cases, type GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
+import { sharedEmulator } from './emulator.ts'
 import { findingFile, findingText } from './page.ts'
 import { repairedClient, repairsOf } from './repair.ts'
 import { show } from './shown.ts'
-import { START } from './situation.ts'
 
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
-
-let emulator: Awaited<ReturnType<typeof startEmulator>>
-
-beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
-})
-
-afterAll(() => emulator.close())
+const { sandbox: newSandbox } = sharedEmulator()
 
 test('every client of the folder is in the table, with its behaviour', () => {
   const names = cases.map(({ name }) => name).sort()
@@ -51,7 +43,7 @@ function causes(text: string, code: string): boolean {
 describe.concurrent('each client', () => {
   test.for(cases)('$name has its bug', async (each, { expect }) => {
     const { run } = (await import(`./clients/${each.name}.ts`)) as { run: Run }
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, run)
     expectBehaviour(shown, behaviours[each.name]?.broken ?? {})
     expect(codesIn(shown.findings, each)).toEqual(
@@ -64,7 +56,7 @@ describe.concurrent('each client', () => {
 
   test.for(cases)('$name works with its repair', async (each) => {
     expect(repairsOf(each.name)).not.toEqual([])
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, await repairedClient(each.name), false)
     expectBehaviour(shown, behaviours[each.name]?.repaired ?? {})
     expect(codesIn(shown.findings, each)).toEqual([])
