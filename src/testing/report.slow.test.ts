@@ -23,7 +23,6 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What Vitest prints about the samples. */
 function failing(...args: string[]): Promise<string> {
   const config = join('test', 'examples', 'failing', 'vitest.config.ts')
   const all = ['node_modules/vitest/vitest.mjs', 'run', '--config', config, '--no-color', ...args]

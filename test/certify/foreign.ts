@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCertify, type Shown } from './cards.ts'
+import { PATTERN, runCertify, type Shown } from './cards.ts'
 
 /** Clients of public libraries with their own retries, by the library. They are certified at level A. */
 export const FOREIGN = [
@@ -15,11 +15,6 @@ export const FOREIGN = [
   'retryablehttp',
 ] as const
 type Library = (typeof FOREIGN)[number]
-
-/** Presets that say when to come back, failures, and responses that break. */
-const READS =
-  'rate-limited,retry-after-http-date,retry-after-fractional,retry-after-zero,retry-after-garbage,retry-after-61s,unavailable-with-retry-after,server-error,rst-before-headers,cut-mid-body,stall-after-headers,html-error-page'
-const PATTERN = `{read/{${READS}},create-*/{rate-limited,server-error,rst-before-headers},create-with-key/lost-response-after-commit}`
 
 /** What the emulator says of each client, as it was read and judged one by one. */
 export interface JudgedFinding {
@@ -37,7 +32,6 @@ export function judgedFindings(): readonly JudgedFinding[] {
 
 const script = (name: string) => `test/certify/foreign/${name}`
 
-/** The program of a client. */
 function commandOf(library: Library): readonly string[] {
   switch (library) {
     case 'got-retry':
@@ -81,7 +75,6 @@ function builtInGo(): string {
   return file
 }
 
-/** Certifies the client of a library. */
 export function certifyLibrary(library: Library): Promise<readonly Shown[]> {
   return runCertify(['--timeout', '20s', '--run', PATTERN], commandOf(library))
 }

@@ -7,7 +7,6 @@ import { CallError, CorrectClient, isGenuine } from './correct.ts'
 // An adapter for `workspace-emulator certify --adapter`: the correct client. With the argument `broken`, one call is that of the
 // client of the gallery which the case is about.
 
-/** A command of the programme. */
 interface Command {
   readonly command: string
   readonly body?: Input['batch']

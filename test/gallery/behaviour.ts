@@ -1,271 +1,214 @@
 import { expect } from 'vitest'
 import type { Shown } from './shown.ts'
 
-/** What a run must show: with the bug, and repaired. */
+/** What a run must show. What is absent is not compared. */
+interface Expected {
+  readonly statuses?: readonly number[]
+  readonly gaps?: readonly number[]
+  readonly ends?: readonly (string | null)[]
+  readonly keys?: readonly (string | null)[]
+  readonly batches?: number
+  readonly planned?: readonly { readonly output: unknown }[]
+  /** The message of the error of the one client; absent: no client has failed. */
+  readonly error?: string | RegExp
+  /** Whether the one client has the results of all items, each with its own output. */
+  readonly hasAll?: true
+  /** What a table cannot say, the outcome included. */
+  readonly other?: (shown: Shown) => void
+}
+
 interface Behaviour {
-  readonly broken: (shown: Shown) => void
-  readonly repaired: (shown: Shown) => void
+  readonly broken: Expected
+  readonly repaired: Expected
 }
 
-/** Expects these statuses, and these virtual milliseconds between the requests. */
-function expectRequests(
-  { statuses, gaps }: Shown,
-  expected: readonly number[],
-  distances?: readonly number[],
-) {
-  expect(statuses).toEqual(expected)
-  if (distances !== undefined) expect(gaps).toEqual(distances)
+export function expectBehaviour(shown: Shown, expected: Expected): void {
+  const { requests, results, planned } = shown
+  const keys = requests.map(({ idempotency_key: key }) => key)
+  const facts = { ...shown, ends: requests.map(({ end }) => end), keys }
+  const { error, hasAll, other, ...rest } = expected
+  expect(facts).toMatchObject(rest)
+  if (hasAll) expect(sorted(rowsOf(shown))).toEqual(sorted(planned))
+  other?.(shown)
+  if (other !== undefined) return
+  if (error === undefined) for (const result of results) expect(result).toHaveProperty('value')
+  else expect((results[0] as { error: Error }).error.message).toMatch(error)
 }
 
-/** Expects that the one client failed with this message. */
-function expectError({ results: [result] }: Shown, message: string | RegExp) {
-  expect(result).toHaveProperty('error')
-  expect((result as { error: Error }).error.message).toMatch(message)
+interface Row {
+  readonly custom_id: string
+  readonly output: unknown
 }
 
-function expectSuccess({ results }: Shown) {
-  for (const result of results) expect(result).toHaveProperty('value')
-}
+const rowsOf = ({ results: [result] }: Shown) => (result as { value: readonly Row[] }).value
 
-function linesOf({ results: [result] }: Shown): { custom_id: string; output: unknown }[] {
-  expect(result).toHaveProperty('value')
-  return (result as { value: { custom_id: string; output: unknown }[] }).value
-}
+const sorted = (rows: readonly Row[]) =>
+  rows.map(({ custom_id, output }) => JSON.stringify([custom_id, output])).sort()
 
-/** Expects all results, each with its own output. */
-function expectAllResults(shown: Shown) {
-  const planned = new Map(shown.planned.map(({ custom_id, output }) => [custom_id, output]))
-  const lines = linesOf(shown)
-  expect(lines.map(({ custom_id }) => custom_id).sort()).toEqual([...planned.keys()].sort())
-  for (const { custom_id, output } of lines) expect(output).toEqual(planned.get(custom_id))
-}
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
 
-function times<T>(count: number, value: T): T[] {
-  return Array.from({ length: count }, () => value)
-}
+/** The number of different instants at which twenty clients came back. */
+const instants = ({ requests }: Shown) => new Set(requests.slice(20).map(({ at }) => at)).size
 
-/** The keys of the requests, in order. */
-function keysOf({ requests }: Shown): (string | null)[] {
-  return requests.map(({ idempotency_key: key }) => key)
-}
-
-const USERS = 23
+const isPending = ({ results }: Shown) => expect(results).toEqual(['pending'])
+const hasRows = (count: number) => (shown: Shown) => expect(rowsOf(shown)).toHaveLength(count)
+const TWENTY = [...times(20, 429), ...times(20, 200)]
+const A_KEY = expect.any(String)
 
 export const behaviours: Readonly<Record<string, Behaviour>> = {
   'retry-after-as-nan': {
-    broken: (shown) => expectRequests(shown, [429, 429, 429, 200], [1, 1, 1]),
-    repaired: (shown) => expectRequests(shown, [429, 429, 429, 200], [2000, 4000, 8000]),
+    broken: { statuses: [429, 429, 429, 200], gaps: [1, 1, 1] },
+    repaired: { statuses: [429, 429, 429, 200], gaps: [2000, 4000, 8000] },
   },
   'retry-after-date-as-number': {
-    broken: (shown) => expectRequests(shown, [429, 429, 200], [1, 1]),
-    repaired: (shown) => expectRequests(shown, [429, 429, 200], [2000, 2000]),
+    broken: { statuses: [429, 429, 200], gaps: [1, 1] },
+    repaired: { statuses: [429, 429, 200], gaps: [2000, 2000] },
   },
   'long-retry-after-ignored': {
-    broken: (shown) => expectRequests(shown, [429, 429, 200], [500, 1000]),
-    repaired: (shown) => expectRequests(shown, [429, 429, 200], [61_000, 61_000]),
+    broken: { statuses: [429, 429, 200], gaps: [500, 1000] },
+    repaired: { statuses: [429, 429, 200], gaps: [61_000, 61_000] },
   },
   'wait-without-cap': {
-    broken: (shown) => expectRequests(shown, [429, 200], [31_536_000_000]),
-    repaired: (shown) => {
-      expectRequests(shown, [429])
-      expectError(shown, '31536000 seconds')
-    },
+    broken: { statuses: [429, 200], gaps: [31_536_000_000] },
+    repaired: { statuses: [429], error: '31536000 seconds' },
   },
   'zero-means-no-retry': {
-    broken: (shown) => {
-      expectRequests(shown, [429])
-      expectError(shown, 'status 429')
-    },
-    repaired: (shown) => expectRequests(shown, [429, 200], [1]),
+    broken: { statuses: [429], error: 'status 429' },
+    repaired: { statuses: [429, 200], gaps: [1] },
   },
   'timer-overflow': {
-    broken: (shown) => expectRequests(shown, [429, 429, 429, 200], [1, 1, 1]),
-    repaired: (shown) => {
-      expectRequests(shown, [429])
-      expectError(shown, '2147484 seconds')
-    },
+    broken: { statuses: [429, 429, 429, 200], gaps: [1, 1, 1] },
+    repaired: { statuses: [429], error: '2147484 seconds' },
   },
   'same-wait-for-all': {
-    broken: (shown) => {
-      expect(shown.statuses).toEqual([...times(20, 429), ...times(20, 200)])
-      expect(new Set(shown.requests.slice(20).map(({ at }) => at)).size).toBe(1)
-    },
-    repaired: (shown) => {
-      expect(shown.statuses).toEqual([...times(20, 429), ...times(20, 200)])
-      expect(new Set(shown.requests.slice(20).map(({ at }) => at)).size).toBeGreaterThan(10)
-    },
+    broken: { statuses: TWENTY, other: (shown) => expect(instants(shown)).toBe(1) },
+    repaired: { statuses: TWENTY, other: (shown) => expect(instants(shown)).toBeGreaterThan(10) },
   },
   'zero-retries-ignored': {
-    broken: (shown) => {
-      expect(shown.requests.map(({ end }) => end)).toEqual(['reset', null])
-      expectSuccess(shown)
-    },
-    repaired: (shown) => {
-      expect(shown.requests.map(({ end }) => end)).toEqual(['reset'])
-      expectError(shown, 'fetch failed')
-    },
+    broken: { ends: ['reset', null] },
+    repaired: { ends: ['reset'], error: 'fetch failed' },
   },
   'retries-multiplied': {
-    broken: (shown) => {
-      expectRequests(shown, times(36, 429))
-      expect(Math.min(...shown.gaps)).toBe(2000)
-    },
-    repaired: (shown) => expectRequests(shown, times(6, 429), times(5, 2000)),
+    broken: { statuses: times(36, 429), other: ({ gaps }) => expect(Math.min(...gaps)).toBe(2000) },
+    repaired: { statuses: times(6, 429), gaps: times(5, 2000), error: /./ },
   },
   'every-conflict-repeated': {
-    broken: (shown) => {
-      expectRequests(shown, [409, 409, 409, 409], [2000, 4000, 8000])
-      expect(new Set(keysOf(shown)).size).toBe(1)
+    broken: {
+      statuses: [409, 409, 409, 409],
+      gaps: [2000, 4000, 8000],
+      other: ({ requests }) => expect(new Set(requests.map((each) => each.idempotency_key)).size).toBe(1),
     },
-    repaired: (shown) => expectRequests(shown, [409]),
+    repaired: { statuses: [409], error: /./ },
   },
   'poll-gives-up': {
-    broken: (shown) => {
-      expectRequests(shown, [200, 503])
-      expectError(shown, '503')
-    },
-    repaired: (shown) => {
-      expectRequests(shown, [200, 503, 200, 200])
-      expectSuccess(shown)
-    },
+    broken: { statuses: [200, 503], error: '503' },
+    repaired: { statuses: [200, 503, 200, 200] },
   },
   'key-per-attempt': {
-    broken: (shown) => {
-      expect(new Set(keysOf(shown)).size).toBe(2)
-      expect(shown.batches).toBe(2)
+    broken: {
+      batches: 2,
+      other: ({ requests: [first, second] }) =>
+        expect(first?.idempotency_key).not.toBe(second?.idempotency_key),
     },
-    repaired: (shown) => {
-      expect(shown.requests).toHaveLength(2)
-      expect(new Set(keysOf(shown)).size).toBe(1)
-      expect(shown.batches).toBe(1)
+    repaired: {
+      batches: 1,
+      other: ({ requests: [first, second] }) => expect(first?.idempotency_key).toBe(second?.idempotency_key),
     },
   },
   'key-replaced': {
-    broken: (shown) => {
-      expect(keysOf(shown)).toEqual([expect.any(String), keysOf(shown)[0]])
-      expect(keysOf(shown)).not.toContain('order-1')
+    broken: {
+      keys: [A_KEY, A_KEY],
+      other: ({ requests: [first, second] }) => {
+        expect(first?.idempotency_key).toBe(second?.idempotency_key)
+        expect(first?.idempotency_key).not.toBe('order-1')
+      },
     },
-    repaired: (shown) => expect(keysOf(shown)).toEqual(['order-1', 'order-1']),
+    repaired: { keys: ['order-1', 'order-1'] },
   },
   'timed-out-without-key': {
-    broken: (shown) => {
-      expect(keysOf(shown)).toEqual([null, null])
-      expect(shown.batches).toBe(2)
-    },
-    repaired: (shown) => {
-      expect(keysOf(shown)).toEqual(['order-1', 'order-1'])
-      expect(shown.batches).toBe(1)
-    },
+    broken: { keys: [null, null], batches: 2 },
+    repaired: { keys: ['order-1', 'order-1'], batches: 1 },
   },
   'empty-body-on-retry': {
-    broken: (shown) => {
-      expectRequests(shown, [500, 400], [2000])
-      expect(shown.requests.map(({ request }) => request?.body === null)).toEqual([false, true])
-      expect(keysOf(shown)).toEqual(['order-1', 'order-1'])
+    broken: {
+      statuses: [500, 400],
+      gaps: [2000],
+      keys: ['order-1', 'order-1'],
+      other: ({ requests }) =>
+        expect(requests.map(({ request }) => request?.body === null)).toEqual([false, true]),
     },
-    repaired: (shown) => {
-      expectRequests(shown, [500, 200], [2000])
-      expect(shown.requests[1]?.request?.body).toEqual(shown.requests[0]?.request?.body)
+    repaired: {
+      statuses: [500, 200],
+      gaps: [2000],
+      other: ({ requests: [first, second] }) => expect(second?.request?.body).toEqual(first?.request?.body),
     },
   },
   'timeout-ends-with-head': {
-    broken: (shown) => expect(shown.results).toEqual(['pending']),
-    repaired: (shown) => expectError(shown, 'the time is over'),
+    broken: { other: isPending },
+    repaired: { error: 'the time is over' },
   },
   'cut-body-never-settles': {
-    broken: (shown) => {
-      expect(shown.results).toEqual(['pending'])
-      expect(shown.requests.map(({ end }) => end)).toEqual(['reset'])
-    },
-    repaired: (shown) => expectError(shown, 'aborted'),
+    broken: { ends: ['reset'], other: isPending },
+    repaired: { error: 'aborted' },
   },
   'stale-connection': {
-    broken: (shown) => {
-      expectRequests(shown, [200, 0])
-      expectError(shown, /ECONNRESET|socket hang up/)
-    },
-    repaired: (shown) => {
-      expectRequests(shown, [200, 0, 200])
-      expectSuccess(shown)
-    },
+    broken: { statuses: [200, 0], error: /ECONNRESET|socket hang up/ },
+    repaired: { statuses: [200, 0, 200] },
   },
   'unread-responses': {
-    broken: (shown) => expectRequests(shown, [503, 503, 503, 200], [2000, 2000, 2000]),
-    repaired: (shown) => expectRequests(shown, [503, 503, 503, 200], [2000, 2000, 2000]),
+    broken: { statuses: [503, 503, 503, 200], gaps: [2000, 2000, 2000] },
+    repaired: { statuses: [503, 503, 503, 200], gaps: [2000, 2000, 2000] },
   },
-  'crlf-split': {
-    broken: (shown) => expectError(shown, 'JSON'),
-    repaired: expectAllResults,
-  },
+  'crlf-split': { broken: { error: 'JSON' }, repaired: { hasAll: true } },
   'split-characters': {
-    broken: (shown) => {
-      expect(shown.statuses).toEqual([200])
-      expect(JSON.stringify(linesOf(shown))).toContain('\ufffd')
-    },
-    repaired: expectAllResults,
+    broken: { other: (shown) => expect(JSON.stringify(rowsOf(shown))).toContain('\ufffd') },
+    repaired: { hasAll: true },
   },
-  'blank-lines': {
-    broken: (shown) => expectError(shown, 'JSON'),
-    repaired: expectAllResults,
-  },
+  'blank-lines': { broken: { error: 'JSON' }, repaired: { hasAll: true } },
   'last-line-lost': {
-    broken: (shown) => expect(linesOf(shown)).toHaveLength(shown.planned.length - 1),
-    repaired: expectAllResults,
+    broken: { other: (shown) => hasRows(shown.planned.length - 1)(shown) },
+    repaired: { hasAll: true },
   },
-  'early-end-accepted': {
-    broken: (shown) => expect(linesOf(shown)).toHaveLength(1),
-    repaired: expectAllResults,
-  },
+  'early-end-accepted': { broken: { other: hasRows(1) }, repaired: { hasAll: true } },
   'empty-page-ends-list': {
-    broken: (shown) => {
-      expectRequests(shown, [200])
-      expect(linesOf(shown)).toEqual([])
-    },
-    repaired: (shown) => expect(linesOf(shown)).toHaveLength(USERS),
+    broken: { statuses: [200], other: hasRows(0) },
+    repaired: { other: hasRows(23) },
   },
   'repeated-cursor-followed': {
-    broken: (shown) => {
-      const cursors = shown.requests.map(({ request }) => request?.query.after)
-      expect(cursors.length).toBeGreaterThan(10)
-      expect(new Set(cursors.slice(2)).size).toBe(1)
+    broken: {
+      other: ({ requests }) => {
+        expect(requests.length).toBeGreaterThan(10)
+        expect(new Set(requests.slice(2).map(({ request }) => request?.query.after)).size).toBe(1)
+      },
     },
-    repaired: (shown) => expectError(shown, 'came twice'),
+    repaired: { error: 'came twice' },
   },
   'unknown-status-polled': {
-    broken: (shown) => expect(shown.requests.length).toBeGreaterThan(30),
-    repaired: (shown) => expectError(shown, 'unknown status'),
+    broken: { other: ({ requests }) => expect(requests.length).toBeGreaterThan(30) },
+    repaired: { error: 'unknown status' },
   },
   'new-field-refused': {
-    broken: (shown) => {
-      expectRequests(shown, [200, 200, 200])
-      expectError(shown, 'unknown field next_generation')
-      expect(shown.batches).toBe(1)
-    },
-    repaired: (shown) => {
-      expectRequests(shown, [200])
-      expectSuccess(shown)
-    },
+    broken: { statuses: [200, 200, 200], batches: 1, error: 'unknown field next_generation' },
+    repaired: { statuses: [200] },
   },
   'only-errors-crash': {
-    broken: (shown) => expectError(shown, 'Reduce of empty array'),
-    repaired: (shown) => {
-      expectSuccess(shown)
-      expect(shown.planned.map(({ output }) => output)).toEqual([null, null, null])
-    },
+    broken: { error: 'Reduce of empty array' },
+    repaired: { planned: [{ output: null }, { output: null }, { output: null }] },
   },
   'results-by-position': {
-    broken: (shown) => {
-      const own = shown.planned.map(({ output }) => output)
-      expect(linesOf(shown).map(({ output }) => output)).toEqual(own.toReversed())
+    broken: {
+      other: (shown) =>
+        expect(rowsOf(shown).map(({ output }) => output)).toEqual(
+          shown.planned.map(({ output }) => output).toReversed(),
+        ),
     },
-    repaired: expectAllResults,
+    repaired: { hasAll: true },
   },
   'html-parsed-as-json': {
-    broken: (shown) => {
-      expectRequests(shown, [502])
-      expectError(shown, 'JSON')
-      expect(shown.results[0]).not.toHaveProperty('error.status')
+    broken: {
+      statuses: [502],
+      other: ({ results: [result] }) => expect(result).not.toHaveProperty('error.status'),
     },
-    repaired: (shown) => expect(shown.results[0]).toHaveProperty('error.status', 502),
+    repaired: { other: ({ results: [result] }) => expect(result).toHaveProperty('error.status', 502) },
   },
 }

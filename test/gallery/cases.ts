@@ -3,7 +3,6 @@ import type { FaultDraft } from 'agent-workspace-emulator'
 /** One client of the gallery, and the verdict on it. Its code is `clients/NAME.ts`. */
 export interface GalleryCase {
   readonly name: string
-  /** What the client did. */
   readonly did: string
   /** The presets that are armed, with changed fields. */
   readonly faults: readonly FaultDraft[]

@@ -43,7 +43,6 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Certifies an adapter. */
 async function certify(timeout: string, ...adapter: readonly string[]): Promise<Certified[]> {
   const pattern = `{${concluding.map(({ certified }) => certified).join(',')}}`
   return cardOf(['--adapter', '--timeout', timeout, '--run', pattern], adapter)

@@ -8,7 +8,6 @@ import { VirtualTime } from './virtual-time.ts'
 
 type Emulator = Awaited<ReturnType<typeof startEmulator>>
 
-/** One run of the correct client. */
 export interface CorrectRun {
   readonly seed: number
   /** The preset that is armed; undefined for none. */
@@ -109,7 +108,6 @@ export class WebhookReceiver implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`
   }
 
-  /** Number of webhooks that it has handled. */
   get handled(): number {
     return this.#handled.size
   }

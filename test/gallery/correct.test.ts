@@ -1,25 +1,17 @@
-import { startEmulator } from 'agent-workspace-emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsIn } from './conduct.ts'
 import { CallError, CorrectClient } from './correct.ts'
 import { HELD, plannedRuns, runCorrectly, WebhookReceiver } from './correct-run.ts'
+import { sharedEmulator } from './emulator.ts'
 import { aGalleryBatch, START, serviceOf } from './situation.ts'
 import { VirtualTime } from './virtual-time.ts'
 
-let emulator: Awaited<ReturnType<typeof startEmulator>>
+const { emulator, sandbox: newSandbox } = sharedEmulator()
 let receiver: WebhookReceiver
-
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
-
 beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
   receiver = await WebhookReceiver.open()
 })
-
-afterAll(async () => {
-  await receiver[Symbol.asyncDispose]()
-  await emulator.close()
-})
+afterAll(() => receiver[Symbol.asyncDispose]())
 
 /** Presets that take seconds, or hundreds of polls; `npm run gallery:runs` has them. */
 const LONG = ['never-answers', 'slow', 'slow-drip', 'batch-stuck']
@@ -58,7 +50,7 @@ const REASONS = [
 const OWN = [...IMPOSSIBLE, ...UNREADABLE, ...OF_BATCHES, ...OF_LISTS, ...REASONS.map(([preset]) => preset)]
 
 test('the plan of the long runs has every preset at least ten times, except a gate', async () => {
-  const presets = (await emulator.defaultSandbox.faults.presets()).map(({ name }) => name)
+  const presets = (await emulator().defaultSandbox.faults.presets()).map(({ name }) => name)
   const plan = plannedRuns(presets, 1000)
   for (const name of presets.filter((each) => each !== HELD))
     expect(plan.filter(({ preset }) => preset === name).length, name).toBeGreaterThanOrEqual(10)
@@ -66,7 +58,7 @@ test('the plan of the long runs has every preset at least ten times, except a ga
 })
 
 test('the correct client gets no error and no warning under two thirds of the other presets', async () => {
-  const presets = (await emulator.defaultSandbox.faults.presets()).map(({ name }) => name)
+  const presets = (await emulator().defaultSandbox.faults.presets()).map(({ name }) => name)
   const runs = plannedRuns(presets, presets.length + 1).filter(
     ({ preset = '', seed }) => seed % 3 !== 0 && ![...LONG, ...OWN].includes(preset),
   )
@@ -75,7 +67,7 @@ test('the correct client gets no error and no warning under two thirds of the ot
   const next = async () => {
     for (let run = runs.pop(); run !== undefined; run = runs.pop()) {
       const { preset = 'no fault' } = run
-      const faults = faultsIn(await runCorrectly(emulator, receiver, run))
+      const faults = faultsIn(await runCorrectly(emulator(), receiver, run))
       found.push(...faults.map((text) => `${preset}: ${text}`))
     }
   }
@@ -90,7 +82,7 @@ const SILENT_PRESETS = ['timeout-then-late-success', 'ndjson-stall-mid-stream']
 
 /** Calls of the client while a preset is armed, with the virtual milliseconds between the requests. */
 async function underPreset<T>(preset: string, call: (client: CorrectClient) => Promise<T>) {
-  await using sandbox = await emulator.sandbox(undefined, { seed: 1 })
+  await using sandbox = await newSandbox(undefined, { seed: 1 })
   await sandbox.faults.preset(preset)
   const time = new VirtualTime(sandbox.clock, Date.parse(START))
   const timeout = SILENT_PRESETS.includes(preset) ? undefined : 20_000

@@ -2,7 +2,6 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { BatchBody } from 'agent-workspace-emulator'
 import type { Service } from './client.ts'
 
-/** Attempts after the first one. */
 const RETRIES = 3
 /** Milliseconds. */
 const LONGEST_BACK_OFF = 60_000
@@ -25,7 +24,6 @@ export type Kind =
   | 'malformed'
   | 'unknown'
 
-/** Why a call failed. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly kind: Kind
@@ -138,7 +136,6 @@ export class CorrectClient {
     return (await this.#call({ method: 'GET', path: `/batch-predictions/${id}/results`, read })) as Line[]
   }
 
-  /** All users of a teamspace, each once. */
   async listAll(teamspace: string, limit = 10): Promise<readonly { readonly id: string }[]> {
     const users = new Map<string, { readonly id: string }>()
     const cursors = new Set<string>()
@@ -224,14 +221,12 @@ export class CorrectClient {
   }
 }
 
-/** A webhook as it arrived. */
 export interface Webhook {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: string
 }
 
-/** How the webhooks of a subscription are signed. */
 export interface WebhookSecret {
   readonly secret: string
   /** Milliseconds. */
@@ -321,7 +316,6 @@ function json(text: string, type: string): unknown {
   }
 }
 
-/** The results of all items, each once, in the order of their first lines. */
 function wholeResults(text: string, total: number): readonly Line[] {
   const lines = new Map<string, Line>()
   for (const line of text.split('\n')) {

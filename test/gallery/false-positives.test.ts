@@ -1,38 +1,17 @@
-import { aPage, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aPage, type SandboxClient } from 'agent-workspace-emulator'
+import { describe, expect, test } from 'vitest'
 import { faultsIn } from './conduct.ts'
 import { CorrectClient } from './correct.ts'
+import { newBatch, read, sharedEmulator } from './emulator.ts'
 import { aGalleryBatch, START, serviceOf } from './situation.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 // What looks like a bug and is none.
 
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
-
-let emulator: Awaited<ReturnType<typeof startEmulator>>
-
-beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
-})
-
-afterAll(() => emulator.close())
+const { sandbox: newSandbox } = sharedEmulator()
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-/** Creates a batch. @returns its id */
-async function newBatch(sandbox: SandboxClient, headers: Record<string, string> = {}): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', { json: aGalleryBatch(), headers })
-  return ((await response.json()) as { id: string }).id
-}
-
-/** Reads a path to its end. */
-async function read(sandbox: SandboxClient, path: string): Promise<number> {
-  const response = await sandbox.fetch(path)
-  await response.arrayBuffer()
-  return response.status
-}
-
-/** Each use of the service, by its name. */
 const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>>> = {
   'a dashboard that polls every two seconds, also after the batch is completed': async (sandbox) => {
     const id = await newBatch(sandbox)
@@ -89,8 +68,8 @@ const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>
     for (let n = 0; n < 2; n++) expect((await sandbox.fetch('/pages', { json: aPage() })).status).toBe(200)
   },
   'a batch that is created twice on purpose, with two keys': async (sandbox) => {
-    await newBatch(sandbox, { 'Idempotency-Key': 'monday' })
-    await newBatch(sandbox, { 'Idempotency-Key': 'tuesday' })
+    await newBatch(sandbox, 'monday')
+    await newBatch(sandbox, 'tuesday')
   },
   'a test that expects a refusal': async (sandbox) => {
     for (let n = 0; n < 2; n++) {
@@ -100,7 +79,7 @@ const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>
   },
   'a test that expects a conflict of two bodies under one key': async (sandbox) => {
     const headers = { 'Idempotency-Key': 'order-1' }
-    await newBatch(sandbox, headers)
+    await newBatch(sandbox, 'order-1')
     const other = { ...aGalleryBatch(), prompt: 'Read the vendor.' }
     const response = await sandbox.fetch('/batch-predictions', { json: other, headers })
     expect(response.status).toBe(409)
@@ -129,7 +108,7 @@ const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>
 
 describe.concurrent('neither an error nor a warning', () => {
   test.for(Object.entries(uses))('%s', async ([, use]) => {
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     await use(sandbox)
     expect(faultsIn((await sandbox.conduct()).findings)).toEqual([])
   })
@@ -137,7 +116,7 @@ describe.concurrent('neither an error nor a warning', () => {
   test('thirty clients in thirty sandboxes, all limited once', async () => {
     const found = await Promise.all(
       Array.from({ length: 30 }, async (_, n) => {
-        await using sandbox = await emulator.sandbox()
+        await using sandbox = await newSandbox()
         await sandbox.faults.preset('rate-limited', { times: 1 })
         const time = new VirtualTime(sandbox.clock, Date.parse(START))
         const client = new CorrectClient(serviceOf(sandbox, time, { seed: n, timeout: 20_000 }))
@@ -150,7 +129,7 @@ describe.concurrent('neither an error nor a warning', () => {
   })
 
   test('a hundred clients in one sandbox, all limited once', async () => {
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     await sandbox.faults.preset('rate-limited', { times: 100 })
     const time = new VirtualTime(sandbox.clock, Date.parse(START))
     const clients = Array.from(

@@ -3,28 +3,16 @@ import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
-import {
-  aPage,
-  type Emulator,
-  type FaultDraft,
-  type Finding,
-  type SandboxClient,
-  startEmulator,
-} from '../../src/index.ts'
+import { aPage, type FaultDraft, type Finding, type SandboxClient } from '../../src/index.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
-import { keyRemoved } from './attempts/clients.ts'
 import { cases } from './cases.ts'
-import { aGalleryBatch, START } from './situation.ts'
+import { newBatch, read, sharedEmulator } from './emulator.ts'
 
 // A verdict and its fix are one thing: for each verdict, a client that has it, and the same client after the fix.
 
-let emulator: Emulator
-beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
-})
-afterAll(() => emulator.close())
+const { sandbox: newSandbox } = sharedEmulator()
 
 /** The same client with its bug, and with the fix of the finding. */
 type Use = (sandbox: SandboxClient, isFixed: boolean) => Promise<unknown>
@@ -37,13 +25,6 @@ type Row = Use | 'gallery' | { readonly programme: string }
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-/** Reads a path to its end. */
-async function read(sandbox: SandboxClient, path: string): Promise<number> {
-  const response = await sandbox.fetch(path)
-  await response.arrayBuffer()
-  return response.status
-}
-
 /** Reads a path until it succeeds, with these waits in seconds. */
 async function retry(sandbox: SandboxClient, path: string, waits: readonly number[]): Promise<void> {
   for (const wait of waits) {
@@ -53,19 +34,8 @@ async function retry(sandbox: SandboxClient, path: string, waits: readonly numbe
   expect(await read(sandbox, path)).toBe(200)
 }
 
-async function newBatch(sandbox: SandboxClient, key: string, prompt = 'Read the total.'): Promise<string> {
-  const headers = { 'Idempotency-Key': key }
-  const response = await sandbox.fetch('/batch-predictions', {
-    json: { ...aGalleryBatch(), prompt },
-    headers,
-  })
-  return ((await response.json()) as { readonly id: string }).id
-}
-
-/** Arms faults of a preset. */
 const arm = (sandbox: SandboxClient, preset: string, times: number) => sandbox.faults.arm({ preset, times })
 
-/** A page of users. @returns the ids of its rows */
 async function page(sandbox: SandboxClient, query: string): Promise<string[]> {
   const response = await sandbox.fetch(`${USERS}?${query}`)
   const { data = [] } = (await response.json()) as { readonly data?: { readonly id: string }[] }
@@ -111,21 +81,23 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'key.reused': async (sandbox, isFixed) => {
     await newBatch(sandbox, 'monday')
-    await newBatch(sandbox, isFixed ? 'tuesday' : 'monday', 'Read the vendor.')
+    await newBatch(sandbox, isFixed ? 'tuesday' : 'monday', { prompt: 'Read the vendor.' })
   },
-  'request.changed': (sandbox, isRepaired) =>
-    arm(sandbox, 'server-error', 1).then(() => {
-      const { baseUrl, apiKey } = sandbox
-      const sleep = async (ms: number) => void (await sandbox.clock.advance(`${ms}ms`))
-      return keyRemoved({ baseUrl, apiKey, sleep, isRepaired }).catch(() => {})
-    }),
+  'request.changed': async (sandbox, isFixed) => {
+    await arm(sandbox, 'server-error', 1)
+    await read(sandbox, '/data-views')
+    await sandbox.clock.advance('1s')
+    await fetch(
+      `${sandbox.baseUrl}/data-views`,
+      isFixed ? { headers: { authorization: `Bearer ${sandbox.apiKey}` } } : {},
+    )
+  },
   'stream.abandoned': async (sandbox, isFixed) => {
     // More than the buffers of both sockets hold.
     const output = { text: 'x'.repeat(20_000) }
     await sandbox.settings.change({ 'batch.outcomes': [{ match: {}, output }] })
     const items = Array.from({ length: 1_000 }, (_, n) => ({ file_id: 'file-invoice-1', custom_id: `i${n}` }))
-    const response = await sandbox.fetch('/batch-predictions', { json: { ...aGalleryBatch(), items } })
-    const { id } = (await response.json()) as { readonly id: string }
+    const id = await newBatch(sandbox, 'order-1', { items })
     await sandbox.clock.advance({ until: { batch: id } })
     const path = `/batch-predictions/${id}/results`
     const headers = { authorization: `Bearer ${sandbox.apiKey}` }
@@ -224,7 +196,7 @@ const clients = Object.entries(rows).flatMap(([code, row]) =>
 
 test.for(clients)('a client that does what the fix of %s says has no finding', async ([code, use]) => {
   const found = async (isFixed: boolean) => {
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     await use(sandbox, isFixed)
     return (await sandbox.conduct()).findings
   }

@@ -1,26 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Finding, startEmulator } from 'agent-workspace-emulator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Finding } from 'agent-workspace-emulator'
+import { describe, expect, test } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
-import { behaviours } from './behaviour.ts'
+import { behaviours, expectBehaviour } from './behaviour.ts'
 import { cases, type GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
+import { sharedEmulator } from './emulator.ts'
 import { findingFile, findingText } from './page.ts'
 import { repairedClient, repairsOf } from './repair.ts'
 import { show } from './shown.ts'
-import { START } from './situation.ts'
 
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
-
-let emulator: Awaited<ReturnType<typeof startEmulator>>
-
-beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
-})
-
-afterAll(() => emulator.close())
+const { sandbox: newSandbox } = sharedEmulator()
 
 test('every client of the folder is in the table, with its behaviour', () => {
   const names = cases.map(({ name }) => name).sort()
@@ -44,7 +36,6 @@ test('every verdict has a client here, or a test that causes it beside one that 
   expect([...shown].filter((code) => !known.has(code))).toEqual([])
 })
 
-/** Whether a test expects a finding of this code. */
 function causes(text: string, code: string): boolean {
   return new RegExp(`['"](?:(?:error|warning|note) )?${code.replace('.', '\\.')}['"]`).test(text)
 }
@@ -52,9 +43,9 @@ function causes(text: string, code: string): boolean {
 describe.concurrent('each client', () => {
   test.for(cases)('$name has its bug', async (each, { expect }) => {
     const { run } = (await import(`./clients/${each.name}.ts`)) as { run: Run }
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, run)
-    behaviours[each.name]?.broken(shown)
+    expectBehaviour(shown, behaviours[each.name]?.broken ?? {})
     expect(codesIn(shown.findings, each)).toEqual(
       each.level === 'A' ? [`${each.severity} ${each.verdict}`] : [],
     )
@@ -65,9 +56,9 @@ describe.concurrent('each client', () => {
 
   test.for(cases)('$name works with its repair', async (each) => {
     expect(repairsOf(each.name)).not.toEqual([])
-    await using sandbox = await emulator.sandbox()
+    await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, await repairedClient(each.name), false)
-    behaviours[each.name]?.repaired(shown)
+    expectBehaviour(shown, behaviours[each.name]?.repaired ?? {})
     expect(codesIn(shown.findings, each)).toEqual([])
   })
 })

@@ -18,7 +18,6 @@ export function repairsOf(name: string): Repair[] {
   }))
 }
 
-/** The client with its repairs. */
 export async function repairedClient(name: string): Promise<Run> {
   const code = sourceOf(name).replace(BLOCK, (_block, _broken, repaired: string) => uncommented(repaired))
   const { code: script } = transformSync(code, { loader: 'ts', format: 'esm' })

@@ -3,7 +3,6 @@ import type { GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
 import { type Result, runCase } from './situation.ts'
 
-/** What a run shows. */
 export interface Shown {
   /** Of each client. */
   readonly results: readonly Result[]
@@ -12,14 +11,12 @@ export interface Shown {
   readonly statuses: readonly number[]
   /** Virtual milliseconds from each request to the next one. */
   readonly gaps: readonly number[]
-  /** Number of batches at the end. */
   readonly batches: number
   /** The results of the latest batch, as the service has them. */
   readonly planned: readonly { readonly custom_id: string; readonly output: unknown }[]
   readonly findings: readonly Finding[]
 }
 
-/** Runs the clients of a case in a sandbox of their own. */
 export async function show(
   sandbox: SandboxClient,
   each: GalleryCase,

@@ -16,7 +16,6 @@ export type Result = { readonly value: unknown } | { readonly error: Error } | '
 /** The names of items have characters of several bytes, which a piece of a stream can split. */
 const ITEMS = ['Fußboden', 'Dach', 'Türen']
 
-/** A batch over three files. */
 export function aGalleryBatch(): Input['batch'] {
   return {
     prompt: 'Read the total.',

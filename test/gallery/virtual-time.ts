@@ -30,7 +30,6 @@ export class VirtualTime {
     return over
   }
 
-  /** Runs clients at the same time. */
   async run<T>(clients: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> {
     this.#running += clients.length
     const runs = clients.map(async (client) => {

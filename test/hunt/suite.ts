@@ -34,7 +34,6 @@ const surroundings: Surroundings = {
   webhooks: { secret: 'webhook-secret', subscribe: (url) => control('/webhooks', { url }) },
 }
 
-/** What each client returns when nothing fails. */
 const expected: Readonly<Record<CaseName, (run: () => Promise<unknown>) => Promise<void>>> = {
   'retry-after-in-milliseconds': hasRows,
   'retry-after-only-on-429': hasRows,

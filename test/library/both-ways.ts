@@ -36,7 +36,6 @@ export function bothWays(options: EmulatorOptions = {}): {
   }
 }
 
-/** Creates a batch of the demo data. @returns its id */
 export async function createBatch(sandbox: SandboxClient, items = 3, changes: object = {}): Promise<string> {
   const response = await sandbox.fetch('/batch-predictions', {
     json: aBatch({ items, ...changes }),

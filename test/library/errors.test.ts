@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { connect, type EmulatorClient, EmulatorError, startEmulator } from '../../src/index.ts'
+import { connect, EmulatorError, type SandboxClient, startEmulator } from '../../src/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { serving } from '../support/http-server.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
@@ -9,76 +9,30 @@ const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
 const CIRCLE: { readonly id: string; self?: unknown } = { id: 'p' }
 CIRCLE.self = CIRCLE
 
-/** An array with this many levels. */
 function nested(levels: number): unknown {
   let value: unknown = []
   for (let level = 1; level < levels; level += 1) value = [value]
   return value
 }
 
-/** Calls that are refused, each for a different reason. */
-const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient) => Promise<unknown>])[] = [
-  [
-    'a member that there is not',
-    ({ defaultSandbox }) => defaultSandbox.clock.advance({ by: '1s', bye: 1 } as never),
-  ],
-  ['several wrong members', ({ defaultSandbox }) => defaultSandbox.clock.set({ now: 'noon', rate: -1 })],
-  [
-    'an instant that is over',
-    ({ defaultSandbox }) => defaultSandbox.clock.set({ now: '2001-01-01T00:00:00.000Z' }),
-  ],
-  [
-    'a rule that says nothing',
-    ({ defaultSandbox }) => defaultSandbox.faults.arm({ match: { operation: 'pages.creat' }, do: [] }),
-  ],
-  ['an unknown preset', ({ defaultSandbox }) => defaultSandbox.faults.preset('rate-limitd')],
-  ['an unknown rule', ({ defaultSandbox }) => defaultSandbox.faults.get('none')],
-  ['an unknown batch', ({ defaultSandbox }) => defaultSandbox.batches.fail('none')],
-  [
-    'a batch plan that is wrong',
-    ({ defaultSandbox }) => defaultSandbox.batches.change('none', { pace: { validating: 'soon' } }),
-  ],
-  ['an unknown collection', ({ defaultSandbox }) => defaultSandbox.state.list('page')],
-  ['a record that is wrong', ({ defaultSandbox }) => defaultSandbox.state.put('pages', { id: 'p', name: 7 })],
-  ['an unknown setting', ({ defaultSandbox }) => defaultSandbox.settings.change({ 'succes.create': 200 })],
-  ['an unknown operation', ({ defaultSandbox }) => defaultSandbox.limits.set('pages.creat', { limit: 1 })],
-  ['a wrong query', ({ defaultSandbox }) => defaultSandbox.requests.list({ status: 'often', limit: 0 })],
-  ['an unknown request', ({ defaultSandbox }) => defaultSandbox.requests.explain('default-000099')],
-  [
-    'an impossible count',
-    ({ defaultSandbox }) => defaultSandbox.requests.verify({ method: 'GET' }, { exactly: 1, at_most: 2 }),
-  ],
-  [
-    'a wait that is too long',
-    ({ defaultSandbox }) => defaultSandbox.requests.wait({ method: 'GET' }, { timeoutMs: 700_000 }),
-  ],
-  ['an unknown snapshot', ({ defaultSandbox }) => defaultSandbox.snapshots.restore('none')],
-  ['a wrong document', ({ defaultSandbox }) => defaultSandbox.state.load({ format: 0 } as never)],
-  ['an unknown sandbox', ({ sandboxes }) => sandboxes.show('none')],
-  ['a wrong start', (client) => client.sandbox('x', { fixtures: { colections: {} } as never, seed: 0.5 })],
-  ['no scenario that is active', ({ defaultSandbox }) => defaultSandbox.scenarios.stop()],
-  ['an unknown error code', (client) => client.problem('not_fund')],
-  ['a value with a circle', ({ defaultSandbox }) => defaultSandbox.state.put('pages', CIRCLE)],
-  ['a number that JSON has not', ({ defaultSandbox }) => defaultSandbox.settings.change({ models: 1n })],
-  ['a value that is none', ({ defaultSandbox }) => defaultSandbox.stubs.create((() => {}) as never)],
-  [
-    'a body that nests too deep',
-    ({ defaultSandbox }) => defaultSandbox.settings.change({ models: nested(65) }),
-  ],
-  [
-    'a body that nests beyond any stack',
-    ({ defaultSandbox }) => defaultSandbox.settings.change({ models: nested(50_000) }),
-  ],
-  [
-    'a body that is too large',
-    ({ defaultSandbox }) => defaultSandbox.settings.change({ 'names.warehouse': 'x'.repeat(1_048_577) }),
-  ],
-  ['half a character as an id', ({ defaultSandbox }) => defaultSandbox.state.get('pages', '\ud800')],
-  ['a URL that is none', ({ defaultSandbox }) => defaultSandbox.webhooks.create({ url: 'there' })],
+const REFUSED: readonly (readonly [reason: string, call: (sandbox: SandboxClient) => Promise<unknown>])[] = [
+  ['several wrong members', ({ clock }) => clock.set({ now: 'noon', rate: -1 })],
+  ['a member that there is not', ({ clock }) => clock.advance({ by: '1s', bye: 1 } as never)],
+  ['an unknown record', ({ faults }) => faults.get('none')],
+  ['no scenario that is active', ({ scenarios }) => scenarios.stop()],
+  ['a wrong query', ({ requests }) => requests.list({ status: 'often', limit: 0 })],
+  ['a wrong document', ({ state }) => state.load({ format: 0 } as never)],
+  ['a value with a circle', ({ state }) => state.put('pages', CIRCLE)],
+  ['a number that JSON has not', ({ settings }) => settings.change({ models: 1n })],
+  ['a value that is none', ({ stubs }) => stubs.create((() => {}) as never)],
+  ['a body that nests too deep', ({ settings }) => settings.change({ models: nested(65) })],
+  ['a body that nests beyond any stack', ({ settings }) => settings.change({ models: nested(50_000) })],
+  ['a body that is too large', ({ settings }) => settings.change({ models: 'x'.repeat(1_048_577) })],
+  ['half a character as an id', ({ state }) => state.get('pages', '\ud800')],
 ]
 
 test.for(REFUSED)('%s is refused with the same error in process and over HTTP', async ([, call]) => {
-  const refusals = await Promise.all(ways.map(([, client]) => refusalOf(call(client()))))
+  const refusals = await Promise.all(ways.map(([, client]) => refusalOf(call(client().defaultSandbox))))
   const [inProcess, overHttp] = refusals.map((refusal) => {
     expect(refusal).toBeInstanceOf(EmulatorError)
     const { status, code, message, detail, mitigation, issues } = refusal as EmulatorError
@@ -205,6 +159,8 @@ test('an unknown option is refused, with the nearest known one', async () => {
   await expect(ready({ timeoutMS: 10 } as object)).rejects.toThrow('Did you mean "timeoutMs"?')
   const wait = sandbox.requests.wait({ method: 'GET' }, { timeout: 10 } as object)
   await expect(wait).rejects.toThrow('requests.wait() has no option "timeout". Did you mean "timeoutMs"?')
+  const advance = sandbox.clock.advance('1h', { signals: [] } as object)
+  await expect(advance).rejects.toThrow('clock.advance() has no option "signals"')
 })
 
 test.runIf(process.platform === 'linux')(

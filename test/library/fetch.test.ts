@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { EmulatorOptions } from '../../src/emulator/options.ts'
 import { aBatch, type Emulator, type FaultDraft, startEmulator } from '../../src/index.ts'
 import { temporaryFile } from '../cli/in-process.ts'
@@ -10,7 +10,6 @@ import { collectGarbage } from '../support/collect-garbage.ts'
 const AUTH = { authorization: 'Bearer live_demo_owner' }
 const JSON_TYPE = { ...AUTH, 'content-type': 'application/json' }
 
-/** An emulator without a port. */
 async function withoutPort(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator({ listen: false, ephemeral: true, rate: 0, ...options })
   onTestFinished(() => emulator.close())
@@ -25,7 +24,6 @@ async function ends(emulator: Emulator): Promise<unknown[]> {
   return read()
 }
 
-/** A rejection, with its cause. */
 async function rejection(call: Promise<unknown>): Promise<Error> {
   const error = await call.then(
     () => undefined,
@@ -309,13 +307,17 @@ test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason
   },
 )
 
-test('such a fault is refused in a preset, in the header of a request and in a scenario, too', async () => {
+test('such a fault is refused in its only preset, in the header of a request and in a scenario, too', async () => {
   const scenario = `export default { description: 'x', faults: [{ preset: 'rate-headers-lowercase' }] }`
   const scenarios = dirname(temporaryFile('lower.ts', scenario))
   const emulator = await withoutPort({ scenarios })
   const sandbox = emulator.defaultSandbox
   const names = /the names in Headers are always lower case/
-  expect((await rejection(sandbox.faults.preset('rate-headers-lowercase'))).message).toMatch(names)
+  const presets = await sandbox.faults.presets()
+  const refused: Error[] = []
+  for (const { name } of presets) await sandbox.faults.preset(name).catch((error) => refused.push(error))
+  expect(refused.map(({ message }) => message)).toEqual([expect.stringMatching(names)])
+  await sandbox.faults.clear()
   const named = await sandbox.fetch('/data-views', {
     headers: { 'x-emulator-fault': 'rate-headers-lowercase' },
   })
@@ -324,28 +326,12 @@ test('such a fault is refused in a preset, in the header of a request and in a s
   expect(await sandbox.faults.list()).toEqual([])
 })
 
-test('without a port, one preset is refused', async () => {
-  const emulator = await withoutPort()
-  const { faults } = emulator.defaultSandbox
-  const refused: string[] = []
-  for (const { name } of await faults.presets()) await faults.preset(name).catch(() => refused.push(name))
-  expect(refused).toEqual(['rate-headers-lowercase'])
-})
-
 test('every shipped scenario works without a port', async () => {
   const emulator = await withoutPort()
   for (const { name, error } of await emulator.defaultSandbox.scenarios.list()) {
     expect([name, error]).toEqual([name, null])
     await emulator.defaultSandbox.scenarios.start(name, { reset: true })
   }
-})
-
-test('timers that a test replaces do not stop it', async () => {
-  const emulator = await withoutPort()
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  const response = await emulator.fetch(`${emulator.baseUrl}/data-views`, { headers: AUTH })
-  expect(await response.json()).toMatchObject({ object: 'list' })
 })
 
 test("it does not use Node's client functions, which Mock Service Worker replaces", async () => {
@@ -377,16 +363,4 @@ test('close lets a response in flight finish, and refuses later requests', async
   expect((await begun.text()).trim().split('\n')).toHaveLength(100)
   await closed
   expect(await rejection(emulator.fetch(emulator.baseUrl))).toMatchObject({ code: 'closed' })
-})
-
-test('a port and fetch are the same service', async () => {
-  await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
-  const read = async (response: Response) => [response.status, [...response.headers], await response.text()]
-  const path = `${emulator.baseUrl}/data-views`
-  const byPort = await read(await fetch(path, { headers: AUTH }))
-  const without = (received: unknown[]) =>
-    JSON.stringify(received)
-      .replaceAll(/default-0+\d/g, 'ID')
-      .replace(/"x-ratelimit-remaining","\d+"/, '')
-  expect(without(await read(await emulator.fetch(path, { headers: AUTH })))).toBe(without(byPort))
 })

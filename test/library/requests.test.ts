@@ -5,26 +5,6 @@ const { ways } = bothWays()
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-test.for(ways)('%s: requests can be listed, filtered and cleared', async ([, client]) => {
-  await using sandbox = await client().sandbox()
-  await sandbox.fetch(USERS)
-  await sandbox.fetch('/pages', { json: { name: 7 }, headers: { 'idempotency-key': 'once' } })
-  const data = await sandbox.requests.list()
-  expect(data.map(({ method, status }) => `${method} ${status}`)).toEqual(['GET 200', 'POST 400'])
-  expect(await sandbox.requests.count()).toMatchObject({ matched: 2, dropped: 0 })
-  const [first] = data
-  expect(first).toMatchObject({ operation: 'teamspace-users.list', sandbox: sandbox.name, chosen_by: 'path' })
-  const idsOf = async (search: Parameters<typeof sandbox.requests.list>[0]) =>
-    (await sandbox.requests.list(search)).map(({ id }) => id)
-  expect(await idsOf({ status: '4xx', method: 'POST', path: '*/pages' })).toEqual([data[1]?.id])
-  expect(await idsOf({ status: 200, limit: 1 })).toEqual([first?.id])
-  expect(await idsOf({ since: first?.id })).toEqual([data[1]?.id])
-  const { matched } = await sandbox.requests.count({ idempotency_key: 'once', operation: 'pages.create' })
-  expect(matched).toBe(1)
-  await sandbox.requests.clear()
-  expect(await sandbox.requests.list()).toEqual([])
-})
-
 test.for(ways)(
   '%s: a failed verification returns the nearest request and does not throw',
   async ([, client]) => {
@@ -72,21 +52,6 @@ test.for(ways)('%s: an aborted wait rejects with the reason of its signal', asyn
   const waiting = sandbox.requests.wait({ method: 'GET' }, { signal: leaving.signal })
   leaving.abort(new Error('later'))
   await expect(waiting).rejects.toThrow('later')
-})
-
-test.for(ways)('%s: explain finds a request of any sandbox by the id in its response', async ([, client]) => {
-  await using sandbox = await client().sandbox()
-  const response = await sandbox.fetch(USERS)
-  const id = response.headers.get('x-emulator-request-id') ?? ''
-  const trace = await client().defaultSandbox.requests.explain(id)
-  expect(trace).toMatchObject({
-    request: { id, method: 'GET' },
-    sandbox: { name: sandbox.name },
-    route: { operation: 'teamspace-users.list' },
-    caller: { kind: 'user', user_id: 'user-mara' },
-    error: null,
-  })
-  expect(trace.steps.filter(({ outcome }) => outcome === 'decided')).toMatchObject([{ step: 'handle' }])
 })
 
 test('in process: many waits run at the same time without a warning of Node', async () => {

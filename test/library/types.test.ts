@@ -14,7 +14,6 @@ import type {
 declare const sandbox: SandboxClient
 declare const client: EmulatorClient
 
-/** Whether two types are assignable to each other. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 
 type Body<K extends keyof OwnCalls> = OwnCalls[K]['body']

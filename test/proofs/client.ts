@@ -38,7 +38,6 @@ export class Client {
     return this.#send('GET', path)
   }
 
-  /** The ids of a collection, in order. */
   async ids(collection: string, prefix = ''): Promise<string[]> {
     const { data } = (await this.get(`${prefix}/__emulator/state/${collection}`)) as { data: Named[] }
     return data.map(({ id }) => id)

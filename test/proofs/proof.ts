@@ -12,36 +12,29 @@ export interface Figure {
 
 /** A promise of the emulator and its check. It connects only to 127.0.0.1, and ends without help. */
 export interface Proof {
-  /** Unique, such as `D4`. */
   readonly id: string
-  /** The promise, one sentence. */
   readonly promise: string
   /** @param say prints a line of progress. @returns the measured figures; a figure that does not hold breaks the promise */
   readonly run: (scale: Scale, say: (line: string) => void) => Promise<readonly Figure[]>
 }
 
-/** A figure that counts attempts and always holds. */
 export function tried(what: string, value: number | string): Figure {
   return { what, value, holds: true }
 }
 
-/** A figure that must be 0. */
 export function none(what: string, value: number): Figure {
   return { what, value, promised: '0', holds: value === 0 }
 }
 
-/** A figure that must be below a bound. */
 export function below(what: string, value: number, bound: number, unit = ''): Figure {
   const measured = (number: number) => `${number} ${unit}`.trimEnd()
   return { what, value: measured(value), promised: `< ${measured(bound)}`, holds: value < bound }
 }
 
-/** A figure that must be at least a bound. */
 export function atLeast(what: string, value: number, bound: number): Figure {
   return { what, value, promised: `>= ${bound}`, holds: value >= bound }
 }
 
-/** The figures that do not hold, as text. */
 export function broken(figures: readonly Figure[]): string[] {
   return figures
     .filter(({ holds }) => !holds)

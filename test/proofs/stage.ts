@@ -10,7 +10,6 @@ const CLI = 'dist/cli.js'
 /** How long a process may take to be ready or to end, in milliseconds; only a process that hangs needs so long. */
 const PATIENCE = 60_000
 
-/** The options with which a process is started. */
 export interface StartOptions {
   /** The folder of the state files; default: `data` in the folder of the stage. */
   readonly data?: string
@@ -19,8 +18,6 @@ export interface StartOptions {
   /** A script that Node runs first, and additional environment variables. */
   readonly preload?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Starts through `npm start` in a separate process group, to which a terminal would send its signals. */
-  readonly throughNpm?: boolean
   /** Starts in a separate pid namespace, as in a container; see {@link namespacesArePermitted}. */
   readonly inNamespace?: boolean
 }
@@ -32,7 +29,6 @@ export function namespacesArePermitted(): boolean {
   return spawnSync('unshare', [...UNSHARE, 'true']).status === 0
 }
 
-/** How a process ended. */
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -57,35 +53,20 @@ export class Stage implements AsyncDisposable {
 
   /** Starts the emulator on a free port: frozen clock, no rate limits, a small sandbox with the key of the benchmarks. */
   start(options: StartOptions = {}): Started {
-    const { data = join(this.folder, 'data'), flags = [], preload, environment = {}, throughNpm } = options
+    const { data = join(this.folder, 'data'), flags = [], preload, environment = {} } = options
     const sandbox = ['--data', data, '--fixtures', join(this.folder, 'fixtures.json')]
-    const time = ['--rate', '0', '--clock', '2026-03-01T12:00:00Z']
-    const all = [
-      '--port',
-      '0',
-      '--json',
-      '--log-format',
-      'json',
-      '--limits',
-      'off',
-      ...time,
-      ...sandbox,
-      ...flags,
-    ]
+    const flagsOfAll = ['--port', '0', '--json', '--log-format', 'json', '--limits', 'off', '--rate', '0']
+    const all = [...flagsOfAll, '--clock', '2026-03-01T12:00:00Z', ...sandbox, ...flags]
     const [path, home] = [`${join(process.execPath, '..')}:/usr/bin:/bin`, this.folder]
     const how: SpawnOptions = {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: path, HOME: home, ...environment },
-      detached: throughNpm === true,
     }
     const before = preload === undefined ? [] : ['--import', preload]
     const direct = [process.execPath, ...before, CLI, 'start', ...all]
-    // --ignore-scripts: npm must not build again before the start.
-    const viaNpm = ['npm', 'start', '--silent', '--ignore-scripts', '--', ...all]
-    const plain = throughNpm === true ? viaNpm : direct
-    const [program = '', ...args] = options.inNamespace === true ? ['unshare', ...UNSHARE, ...plain] : plain
+    const [program = '', ...args] = options.inNamespace === true ? ['unshare', ...UNSHARE, ...direct] : direct
     const child = spawn(program, args, how)
-    const started = new Started(child, throughNpm === true)
+    const started = new Started(child)
     this.#started.add(started)
     void started.ended.then(() => this.#started.delete(started))
     return started
@@ -100,7 +81,6 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** One JSON line of the emulator's log. */
 export interface LogEntry {
   readonly level: string
   readonly message: string
@@ -108,20 +88,18 @@ export interface LogEntry {
   readonly kept?: string
 }
 
-/** A process that counts as ended when its output is closed: with npm, that is when the last process of the group has ended. */
+/** A process that counts as ended when its output is closed. */
 export class Started {
   readonly child: ChildProcess
   readonly startedAt = performance.now()
   /** The port when the process is ready; rejects if it ends before. */
   readonly port: Promise<number>
   readonly ended: Promise<Ending>
-  readonly #isGroup: boolean
   #errors = ''
   #isOver = false
 
-  constructor(child: ChildProcess, isGroup: boolean) {
+  constructor(child: ChildProcess) {
     this.child = child
-    this.#isGroup = isGroup
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#errors += text
     })
@@ -135,7 +113,6 @@ export class Started {
     this.port.catch(() => {})
   }
 
-  /** The text on stderr so far. */
   get errors(): string {
     return this.#errors
   }
@@ -149,24 +126,14 @@ export class Started {
     return lines.filter((line) => line !== '').map(entryOf)
   }
 
-  /** Sends a signal; in a group to all processes, as a terminal does. Not after the end, since the pid may then be reused. */
   signal(name: NodeJS.Signals): void {
-    const { pid } = this.child
-    if (pid === undefined || this.#isOver) return
-    if (!this.#isGroup) return void this.child.kill(name)
-    try {
-      process.kill(-pid, name)
-    } catch {
-      // The last process of the group has just ended.
-    }
+    if (!this.#isOver) this.child.kill(name)
   }
 
-  /** Kills the process, unless it has ended. */
   kill(): void {
     this.signal('SIGKILL')
   }
 
-  /** Stops the process in order, with SIGTERM. */
   async stop(): Promise<Ending> {
     this.signal('SIGTERM')
     return within('the end of a process', this.ended)
@@ -196,7 +163,6 @@ function entryOf(line: string): LogEntry {
   }
 }
 
-/** Resolves after this many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

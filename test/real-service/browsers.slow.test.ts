@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from '@playwright/test'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 import { devtoolsRecording } from '../examples/devtools-har.ts'
+import { imported } from './imported.ts'
 import { recordTraffic, send } from './record.ts'
 
 // What a page of a browser asks the service for is recorded by programs that share no code with the emulator.
@@ -46,18 +47,11 @@ async function recordHar(content: 'embed' | 'attach' | 'omit') {
   return { path, sent }
 }
 
-/** Imports a file, and returns the report with the number of records by collection. */
-async function imported(path: string) {
-  const folder = temporaryDirectory()
-  const argv = ['import', path, '--out', join(folder, 'out.json'), '--data', folder, '--json']
-  const { code, out, err } = await command(argv)
+/** Imports a file that a program has written. */
+async function importedFile(path: string) {
+  const { code, err, counts, report } = await imported(readFileSync(path))
   expect([code, err]).toEqual([0, ''])
-  const report = JSON.parse(out)
-  const rows: { collection: string; records: number }[] = report.records
-  return {
-    ...{ leftOut: report.left_out as Record<string, number>, entries: report.entries as number },
-    counts: Object.fromEntries(rows.map(({ collection, records }) => [collection, records])),
-  }
+  return { counts, leftOut: report.left_out as Record<string, number>, entries: report.entries as number }
 }
 
 const missing = (leftOut: Record<string, number>) =>
@@ -65,7 +59,7 @@ const missing = (leftOut: Record<string, number>) =>
 
 test('what Playwright records with its bodies is imported whole', async () => {
   const { path, sent } = await recordHar('embed')
-  const { counts, leftOut, entries } = await imported(path)
+  const { counts, leftOut, entries } = await importedFile(path)
   expect(counts).toMatchObject(WHOLE)
   expect(missing(leftOut)).toEqual({})
   expect(entries).toBeGreaterThanOrEqual(sent)
@@ -95,7 +89,7 @@ test('what the developer tools of Chromium record is imported whole', async () =
   })
   const path = join(temporaryDirectory(), 'traffic.har')
   writeFileSync(path, await written())
-  const { counts, leftOut } = await imported(path)
+  const { counts, leftOut } = await importedFile(path)
   expect(counts).toMatchObject(WHOLE)
   expect(missing(leftOut)).toEqual({})
 })

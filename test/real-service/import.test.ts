@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type EmulatorOptions, startEmulator } from '../../src/index.ts'
-import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { command } from '../cli/in-process.ts'
+import { imported } from './imported.ts'
 import { harOf, recordTraffic } from './record.ts'
 
 let traffic: Awaited<ReturnType<typeof recordTraffic>>
@@ -26,36 +26,8 @@ async function started(options: EmulatorOptions) {
     return { status: response.status, text, body }
   }
   const { clock, faults } = emulator.defaultSandbox
-  const records = async (name: string) =>
-    (
-      (await (await fetch(`${emulator.url}/__emulator/state/${name}`)).json()) as {
-        data: Record<string, unknown>[]
-      }
-    ).data
+  const records = (name: string) => emulator.defaultSandbox.state.list<Record<string, unknown>>(name)
   return { clock, faults, records, get }
-}
-
-/** Imports a HAR into a directory of its own. */
-async function imported(text: string, flags: readonly string[] = []) {
-  const folder = temporaryDirectory()
-  const [file, out, settingsOut] = ['traffic.har', 'out.json', 'settings.json'].map((name) =>
-    join(folder, name),
-  ) as [string, string, string]
-  writeFileSync(file, text)
-  const given = [
-    '--out',
-    out,
-    '--settings-out',
-    settingsOut,
-    '--data',
-    join(folder, 'data'),
-    '--json',
-    ...flags,
-  ]
-  const result = await command(['import', file, ...given])
-  const report = result.code === 0 ? JSON.parse(result.out) : undefined
-  const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
-  return { ...result, report, out, settingsOut, folder, read }
 }
 
 test('with --keep-names and --absolute, the emulator answers with the newest recorded state of each record', async () => {

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { imported } from './imported.ts'
 import { type Entry, harOf } from './record.ts'
 
 const page = (n: number) => ({
@@ -22,26 +23,15 @@ function entry(n: number, content: Partial<Entry['response']['content']> = {}): 
   }
 }
 
-async function imported(file: string | Uint8Array) {
-  const folder = temporaryDirectory()
-  const path = join(folder, 'a.har')
-  writeFileSync(path, file)
-  const out = join(folder, 'out.json')
-  const result = await command(['import', path, '--out', out, '--data', join(folder, 'data'), '--json'])
-  const { error, ...report } = JSON.parse(result.code === 0 ? result.out : result.err)
-  const pages = report.records?.find((each: { collection: string }) => each.collection === 'pages')?.records
-  return { code: result.code, report, pages, message: error?.message?.replaceAll(folder, '') }
-}
-
 test('of a file that ends too early, the entries before the end are used', async () => {
   const text = harOf([entry(1), entry(2), entry(3)])
-  const { pages, report } = await imported(text.slice(0, text.lastIndexOf('"p3') + 1))
-  expect([pages, report.left_out]).toEqual([2, { 'the file ends too early': 1 }])
+  const { counts, report } = await imported(text.slice(0, text.lastIndexOf('"p3') + 1))
+  expect([counts.pages, report.left_out]).toEqual([2, { 'the file ends too early': 1 }])
 })
 
 test('bodies that are left out, attached, in wrong base64 or not JSON are counted with the reason', async () => {
   const text = Buffer.from(JSON.stringify(page(2))).toString('base64')
-  const { pages, report } = await imported(
+  const { counts, report } = await imported(
     harOf([
       entry(1),
       entry(2, { text, encoding: 'base64' }),
@@ -58,7 +48,7 @@ test('bodies that are left out, attached, in wrong base64 or not JSON are counte
       { nonsense: true, request: 7 },
     ]),
   )
-  expect(pages).toBe(2)
+  expect(counts.pages).toBe(2)
   expect(report.left_out).toEqual({
     'body in wrong base64': 1,
     'body left out, or only in part': 1,
@@ -72,12 +62,12 @@ test('a deletion of a path that cannot be decoded removes nothing', async () => 
   const url = 'https://api.workspace.test/v1/pages/%zz'
   const request = { method: 'DELETE', url, headers: [] }
   const gone = { ...entry(2), request, response: { ...entry(2).response, status: 204 } }
-  const { pages, report } = await imported(harOf([entry(1), gone]))
-  expect([pages, report.left_out]).toEqual([1, { deletion: 1 }])
+  const { counts, report } = await imported(harOf([entry(1), gone]))
+  expect([counts.pages, report.left_out]).toEqual([1, { deletion: 1 }])
 })
 
 test('HAR 1.1 is read as HAR 1.2 is', async () => {
-  expect((await imported(harOf([entry(1)], '1.1'))).pages).toBe(1)
+  expect((await imported(harOf([entry(1)], '1.1'))).counts.pages).toBe(1)
 })
 
 test('a file with nothing to import is refused, with the reason and the way out', async () => {
@@ -92,10 +82,8 @@ test('a file with nothing to import is refused, with the reason and the way out'
 
 test('a file that is too large is refused, with the way to cut it', async () => {
   const file = join(temporaryDirectory(), 'large.har')
-  const { openSync, ftruncateSync, closeSync } = await import('node:fs')
-  const handle = openSync(file, 'w')
-  ftruncateSync(handle, 268_435_457)
-  closeSync(handle)
+  writeFileSync(file, '')
+  truncateSync(file, 268_435_457)
   const { code, err } = await command(['import', file])
   expect([code, err]).toEqual([1, expect.stringContaining('jq')])
 })

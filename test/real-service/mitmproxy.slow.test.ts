@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { temporaryDirectory } from '../cli/in-process.ts'
 import { freePort } from '../support/free-port.ts'
+import { imported } from './imported.ts'
 import { recordTraffic } from './record.ts'
 
 // Debian's version 8 writes HAR files with a script of its examples; from version 10 on it needs none.
@@ -41,18 +42,10 @@ test('what mitmproxy records between a client and the service is imported whole'
     return `http://127.0.0.1:${port}${pathname}`
   })
   await end()
-  const argv = ['import', har, '--out', join(folder, 'out.json'), '--data', folder, '--json']
-  const { code, out, err } = await command(argv)
+  const { code, err, counts, report } = await imported(readFileSync(har))
   expect([code, err]).toEqual([0, ''])
-  const report = JSON.parse(out)
   expect(report.entries).toBe(entries.length)
   expect(Object.keys(report.left_out).filter((reason) => reason.startsWith('body'))).toEqual([])
-  const counts = Object.fromEntries(
-    report.records.map(({ collection, records }: { collection: string; records: number }) => [
-      collection,
-      records,
-    ]),
-  )
   expect(counts).toMatchObject({ pages: 30, consumption_rows: 45, batch_predictions: 8, messages: 30 })
 })
 

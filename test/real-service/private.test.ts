@@ -20,7 +20,6 @@ const SECRETS = Array.from({ length: 40 }, (_, n) => {
   return forms[n % forms.length] as string
 })
 
-/** 40 personal values. */
 const PERSONAL = Array.from({ length: 40 }, (_, n) => {
   const forms = [
     `Zoë Quillfeather-${n}`,
@@ -61,109 +60,57 @@ const list = (data: readonly unknown[]) => ({ object: 'list', data, has_more: fa
 /** Traffic with each of these values in one of the places that they can have. */
 function planted(): Entry[] {
   const line = (n: number) => ({
-    ...{
-      object: 'batch_prediction.result',
-      batch_id: 'bp1',
-      custom_id: `item-${n}`,
-      status: 'succeeded',
-      error: null,
-    },
+    ...{ object: 'batch_prediction.result', batch_id: 'bp1', custom_id: `item-${n}` },
+    ...{ status: 'succeeded', error: null },
     output: {
       signer: personal(n),
       note: `ask ${personal(n + 1)} with ${secret(n)}`,
       [`of ${personal(n + 2)}`]: { token: secret(n + 1) },
     },
   })
-  const headers = {
-    ...{
-      authorization: `Bearer ${secret(1)}`,
-      cookie: `a=${secret(2)}; b=${secret(3)}`,
-      'x-api-key': secret(4),
-    },
-  }
-  const own = Array.from({ length: 10 }, (_, n) => ({
-    id: `n${n}`,
-    by: { name: personal(n), mail: personal(n + 1), role: `for ${personal(n + 2)}` },
-    list: [
-      personal(n + 3),
-      `see https://files.test/${n}?X-Amz-Signature=${encodeURIComponent(secret(n + 5))}&of=${encodeURIComponent(personal(n + 4))}`,
-    ],
-    api_key: secret(n + 15),
-    text: `key ${secret(n + 15)}; mail ${personal(n + 5)}; {"password": "${secret(n + 25)}"}`,
-  }))
+  const cookie = `a=${secret(2)}; b=${secret(3)}`
+  const headers = { authorization: `Bearer ${secret(1)}`, cookie, 'x-api-key': secret(4) }
+  const own = Array.from({ length: 10 }, (_, n) => {
+    const signature = `X-Amz-Signature=${encodeURIComponent(secret(n + 5))}`
+    return {
+      id: `n${n}`,
+      by: { name: personal(n), mail: personal(n + 1), role: `for ${personal(n + 2)}` },
+      list: [
+        personal(n + 3),
+        `see https://files.test/${n}?${signature}&of=${encodeURIComponent(personal(n + 4))}`,
+      ],
+      api_key: secret(n + 15),
+      text: `key ${secret(n + 15)}; mail ${personal(n + 5)}; {"password": "${secret(n + 25)}"}`,
+    }
+  })
+  const people = { author: personal(20), role: personal(21), owner_id: personal(22) }
   const batch = {
-    ...{
-      object: 'batch_prediction',
-      id: 'bp1',
-      status: 'completed',
-      model: 'm',
-      completion_window: '24h',
-      created_at: AT,
-      expires_at: '2026-02-04T08:00:00.000Z',
-    },
-    ...{
-      in_progress_at: AT,
-      finalizing_at: AT,
-      completed_at: AT,
-      failed_at: null,
-      cancelling_at: null,
-      cancelled_at: null,
-      expired_at: null,
-    },
+    ...{ object: 'batch_prediction', id: 'bp1', status: 'completed', model: 'm', completion_window: '24h' },
+    ...{ created_at: AT, in_progress_at: AT, finalizing_at: AT, completed_at: AT },
+    ...{ expires_at: '2026-02-04T08:00:00.000Z', failed_at: null, expired_at: null },
+    ...{ cancelling_at: null, cancelled_at: null, error: null },
     request_counts: { total: 4, processing: 0, succeeded: 4, errored: 0, canceled: 0, expired: 0 },
-    metadata: {
-      author: personal(20),
-      role: personal(21),
-      owner_id: personal(22),
-      access_token: secret(35),
-      status: personal(39),
-    },
-    ...{ error: null, results_url: `/v1/batch-predictions/bp1/results?token=${secret(36)}` },
+    metadata: { ...people, access_token: secret(35), status: personal(39) },
+    results_url: `/v1/batch-predictions/bp1/results?token=${secret(36)}`,
   }
   const user = (n: number) => ({
     ...{ id: `u${n}`, first_name: personal(n), last_name: personal(n + 4), email: `zoe.quill${n}@mail.test` },
     permissions: { role: 'owner', agent_ids: [] },
   })
+  const page = {
+    ...{ object: 'page', id: 'p1', name: `${personal(24)} ${secret(37)}`, teamspace_id: 't1' },
+    ...{ scope: 'teamspace', created_at: AT },
+  }
+  const sent = { name: personal(24), client_secret: secret(37), password: secret(38) }
+  const lines = [5, 15, 30, 33].map((n) => JSON.stringify(line(n))).join('\n')
+  const users = `/organization/teamspaces/t1/users?api_key=${encodeURIComponent(secret(39))}`
   return [
     entry('GET', '/notes', list(own), { headers }),
     entry('GET', '/batch-predictions/bp1', batch),
-    entry(
-      'GET',
-      '/batch-predictions/bp1/results',
-      [5, 15, 30, 33].map((n) => JSON.stringify(line(n))).join('\n'),
-      { type: 'application/x-ndjson' },
-    ),
-    entry(
-      'POST',
-      '/pages',
-      {
-        object: 'page',
-        id: 'p1',
-        name: `${personal(24)} ${secret(37)}`,
-        teamspace_id: 't1',
-        scope: 'teamspace',
-        created_at: AT,
-      },
-      {
-        sent: { name: personal(24), client_secret: secret(37), password: secret(38) },
-      },
-    ),
-    entry(
-      'GET',
-      `/organization/teamspaces/t1/users?api_key=${encodeURIComponent(secret(39))}`,
-      list([1, 5, 9, 25, 29, 33, 37].map(user)),
-    ),
-    entry(
-      'GET',
-      '/agents',
-      list(
-        PERSONAL.map((_, n) => ({
-          id: `a${n}`,
-          title: personal(n),
-          created_at: AT,
-        })),
-      ),
-    ),
+    entry('GET', '/batch-predictions/bp1/results', lines, { type: 'application/x-ndjson' }),
+    entry('POST', '/pages', page, { sent }),
+    entry('GET', users, list([1, 5, 9, 25, 29, 33, 37].map(user))),
+    entry('GET', '/agents', list(PERSONAL.map((title, n) => ({ id: `a${n}`, title, created_at: AT })))),
   ]
 }
 

@@ -7,7 +7,6 @@ interface Pair {
   readonly value: string
 }
 
-/** An entry of a HAR file, as a browser writes it. */
 export interface Entry {
   startedDateTime: string
   time: number
@@ -35,7 +34,6 @@ export function fewOf(entries: readonly Entry[]): Entry[] {
   })
 }
 
-/** A response, as the sender of the request received it. */
 interface Answer {
   readonly status: number
   readonly headers: [string, string][]

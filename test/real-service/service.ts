@@ -52,85 +52,47 @@ export class RealService {
       ],
     }
     this.skills = ['Estimate', 'Summarise', 'Translate'].map((name, n) => ({
-      object: 'skill',
-      id: `skl_${n}`,
-      scope: 'user',
-      category: 'research',
-      slash_key: name.toLowerCase(),
-      name: `${name} for Ada Lovelace`,
+      ...{ object: 'skill', id: `skl_${n}`, scope: 'user', category: 'research' },
+      ...{ slash_key: name.toLowerCase(), name: `${name} for Ada Lovelace`, enabled: n !== 1 },
       description: `Asks ada.lovelace@northyard.test about ${name}`,
       instructions: 'Call +44 20 7946 0958 and ask for Ada.',
-      required_tools: ['search'],
-      preferred_tools: [],
-      enabled: n !== 1,
-      account_id: null,
-      builtin_key: null,
-      promoted_at: null,
-      creator_id: 'usr_ada',
-      created_at: this.at(-5000),
-      updated_at: this.at(-4000),
+      ...{ required_tools: ['search'], preferred_tools: [], creator_id: 'usr_ada' },
+      ...{ account_id: null, builtin_key: null, promoted_at: null },
+      ...{ created_at: this.at(-5000), updated_at: this.at(-4000) },
     }))
     this.servers = Array.from({ length: 4 }, (_, n) => ({
-      object: 'mcp_server',
-      id: `mcp_${n}`,
-      name: `Plans of Ada ${n}`,
+      ...{ object: 'mcp_server', id: `mcp_${n}`, name: `Plans of Ada ${n}`, status: 'connected' },
       icon_url: `https://cdn.northyard.test/${n}.png?sig=Zm9vYmFyYmF6${n}&expires=1790000000`,
-      base_url: `https://mcp${n}.northyard.test/sse`,
-      transport: 'sse',
-      protocol_version: '2025-06-18',
-      authorization_secret_id: `sec_${n}`,
-      status: 'connected',
+      ...{ base_url: `https://mcp${n}.northyard.test/sse`, transport: 'sse', protocol_version: '2025-06-18' },
       metadata: {
-        requires_oauth: true,
-        oauth_configured: n > 1,
-        tool_count: n,
-        last_synced_at: this.at(-300),
+        ...{ requires_oauth: true, oauth_configured: n > 1 },
+        ...{ tool_count: n, last_synced_at: this.at(-300) },
       },
-      created_at: this.at(-9000 - n),
-      updated_at: this.at(-800),
+      ...{ created_at: this.at(-9000 - n), updated_at: this.at(-800), authorization_secret_id: `sec_${n}` },
       managed_by_app: { app_uuid: `app-${n}`, app_name: 'Planner' },
       teamspace: n === 3 ? 'ts_south' : 'ts_north',
     }))
     this.views = Array.from({ length: 7 }, (_, n) => ({
-      object: 'data_view',
-      id: `dv_${n}`,
-      lake_dataset_name: `north_yard_${n}`,
-      created_at: this.at(-7000 + n),
-      knowledge_id: `kn_${n % 2}`,
-      service_account_id: 'sa_1',
-      teamspace: 'ts_north',
+      ...{ object: 'data_view', id: `dv_${n}`, lake_dataset_name: `north_yard_${n}`, teamspace: 'ts_north' },
+      ...{ created_at: this.at(-7000 + n), knowledge_id: `kn_${n % 2}`, service_account_id: 'sa_1' },
     }))
     this.agents = Array.from({ length: 5 }, (_, n) => ({
-      id: `agt_${n}`,
-      title: `Helper of Ada ${n}`,
-      model: 'm-large',
-      created_at: this.at(-6000 + n),
-      teamspace: 'ts_north',
+      ...{ id: `agt_${n}`, title: `Helper of Ada ${n}`, model: 'm-large' },
+      ...{ created_at: this.at(-6000 + n), teamspace: 'ts_north' },
     }))
     this.conversations = Array.from({ length: 6 }, (_, n) => ({
-      object: 'conversation',
-      id: `cnv_${n}`,
-      title: `Ada and Lin, part ${n}`,
-      created_at: this.at(-600 + n),
-      teamspace: n === 5 ? 'ts_south' : 'ts_north',
+      ...{ object: 'conversation', id: `cnv_${n}`, title: `Ada and Lin, part ${n}` },
+      ...{ created_at: this.at(-600 + n), teamspace: n === 5 ? 'ts_south' : 'ts_north' },
     }))
     this.messages = Array.from({ length: 30 }, (_, n) => ({
-      object: 'message',
-      id: uuidOf(n),
-      conversation_id: `cnv_${n % 5}`,
+      ...{ object: 'message', id: uuidOf(n), conversation_id: `cnv_${n % 5}`, created_at: this.at(-500 + n) },
       role: n % 2 ? 'assistant' : 'user',
       content: [{ type: 'text', text: `Dear Ada Lovelace, item ${n} of 12 Analytical Lane is done.` }],
-      created_at: this.at(-500 + n),
     }))
     this.rows = Array.from({ length: 45 }, (_, n) => ({
-      object: 'consumption_breakdown',
-      credits: n * 1.25,
-      created_at: this.at(-100_000 * n),
-      action: n % 2 ? 'converse' : 'extract',
-      organization: 'Northyard Ltd',
-      resource: `Helper of Ada ${n % 5}`,
-      resource_type: 'agent',
-      credit_source: 'plan',
+      ...{ object: 'consumption_breakdown', credits: n * 1.25, created_at: this.at(-100_000 * n) },
+      ...{ action: n % 2 ? 'converse' : 'extract', organization: 'Northyard Ltd' },
+      ...{ resource: `Helper of Ada ${n % 5}`, resource_type: 'agent', credit_source: 'plan' },
     }))
   }
 
@@ -157,12 +119,8 @@ export class RealService {
       this.#ticks += 1
       const key = KEYS[(request.get('authorization') ?? '').replace('Bearer ', '')]
       response.locals = { ...key }
-      for (const [name, value] of [
-        ['Limit', 500],
-        ['Remaining', 499],
-        ['Reset', 1_790_000_000],
-      ])
-        response.set(`X-RateLimit-${name}`, String(value))
+      const limits = { Limit: '500', Remaining: '499', Reset: '1790000000' }
+      for (const [name, value] of Object.entries(limits)) response.set(`X-RateLimit-${name}`, value)
       response.cookie('session', `s3ss10n-${this.#ticks}-QwErTyUiOp`)
       if (key === undefined) fail(response, 401, 'bad_token')
       else next()
@@ -171,32 +129,29 @@ export class RealService {
     this.#agentRoutes(api)
     this.#batchRoutes(api)
     // Paths without a contract.
-    api.get('/conversations', ({ query }, response) => {
+    api.get('/conversations', (_, response) => {
       const mine = this.conversations.filter((each) => each.teamspace === response.locals.teamspace)
-      send(query, response, { object: 'list', data: mine.map(visible), has_more: false })
+      send(response, { object: 'list', data: mine.map(visible), has_more: false })
     })
-    api.get('/conversations/:id/messages', ({ params, query }, response) =>
-      send(query, response, {
+    api.get('/conversations/:id/messages', ({ params }, response) =>
+      send(response, {
         object: 'list',
         data: this.messages.filter((each) => each.conversation_id === params.id),
       }),
     )
     api.post('/converse', (_, response) => {
-      const lines = [
-        { event: 'start' },
-        { object: 'answer', id: this.#id('ans'), text: 'Hello Ada Lovelace' },
-      ]
+      const answer = { object: 'answer', id: this.#id('ans'), text: 'Hello Ada Lovelace' }
+      const lines = [{ event: 'start' }, answer]
       response.type('application/x-ndjson').send(lines.map((line) => `${JSON.stringify(line)}\n`).join('\n'))
     })
-    api.get('/knowledge', ({ query }, response) =>
+    api.get('/knowledge', (_, response) =>
       send(
-        query,
         response,
         [0, 1].map((n) => ({ id: `kn_${n}`, label: `Papers of Ada ${n}`, size: 7 * n })),
       ),
     )
-    api.get('/knowledge/:id', ({ params, query }, response) =>
-      send(query, response, {
+    api.get('/knowledge/:id', ({ params }, response) =>
+      send(response, {
         id: params.id,
         label: 'Papers of Ada Lovelace',
         size: 70,
@@ -208,19 +163,19 @@ export class RealService {
   }
 
   #workspace(api: express.Router): void {
-    api.post('/organization/teamspaces', ({ body, query }, response) => {
+    api.post('/organization/teamspaces', ({ body }, response) => {
       const made = {
         ...this.#teamspace(this.#id('ts'), body.name, body.cloud_provider ?? 'stratus'),
         access: body.access ?? 'open',
       }
       this.teamspaces.push(made)
       // Bug: a field that no other response has.
-      send(query, response, { ...made, plan: 'trial' }, 201)
+      send(response, { ...made, plan: 'trial' }, 201)
     })
-    api.patch('/organization/teamspaces/:id', ({ body, params, query }, response) => {
+    api.patch('/organization/teamspaces/:id', ({ body, params }, response) => {
       const found = this.teamspaces.find(({ id }) => id === params.id)
       if (found === undefined) return void fail(response, 404, 'missing')
-      send(query, response, Object.assign(found, body))
+      send(response, Object.assign(found, body))
     })
     api.get('/organization/teamspaces/:id/users', (request, response) =>
       page(request, response, this.users[request.params.id] ?? []),
@@ -229,21 +184,17 @@ export class RealService {
       this.users[params.id] = (this.users[params.id] ?? []).filter(({ id }) => id !== params.user)
       response.status(204).end()
     })
-    api.post('/pages', ({ body, query }, response) => {
+    api.post('/pages', ({ body }, response) => {
       const { user, teamspace } = response.locals
       const made = {
-        object: 'page',
-        id: this.#id('pg'),
-        name: body.name,
-        teamspace_id: teamspace,
-        scope: 'teamspace',
-        created_at: this.at(),
+        ...{ object: 'page', id: this.#id('pg'), name: body.name, scope: 'teamspace' },
+        ...{ teamspace_id: teamspace, created_at: this.at() },
       }
       this.pages.push(made)
       // Bug: a page without a parent has null.
-      send(query, response, { ...made, parent: body.parent ?? null, ...(user === '' && { user }) }, 201)
+      send(response, { ...made, parent: body.parent ?? null, ...(user === '' && { user }) }, 201)
     })
-    api.post('/skills/:id/promote', ({ params, query }, response) => {
+    api.post('/skills/:id/promote', ({ params }, response) => {
       const found = this.skills.find(({ id }) => id === params.id)
       if (found === undefined) return void fail(response, 404, 'missing')
       Object.assign(found, {
@@ -252,30 +203,30 @@ export class RealService {
         promoted_at: this.at(),
         updated_at: this.at(),
       })
-      send(query, response, found)
+      send(response, found)
     })
-    api.get('/organization/mcp-servers', ({ query }, response) => {
+    api.get('/organization/mcp-servers', (_, response) => {
       const mine = this.servers.filter((each) => each.teamspace === response.locals.teamspace)
-      send(query, response, { object: 'list', data: mine.map(visible) })
+      send(response, { object: 'list', data: mine.map(visible) })
     })
     api.get('/data-views', ({ query }, response) => {
       const [from, limit] = [Number(query.offset ?? 0), Number(query.limit ?? 20)]
       const mine = this.views.filter((each) => each.teamspace === response.locals.teamspace)
-      send(query, response, { object: 'list', data: mine.slice(from, from + limit).map(visible) })
+      send(response, { object: 'list', data: mine.slice(from, from + limit).map(visible) })
     })
     api.get('/organization/reports/consumption-breakdown', (request, response) => {
       const [from, limit] = [Number(request.query.after ?? -1) + 1, Number(request.query.limit ?? 10)]
       const data = this.rows.slice(from, from + limit)
       const ends = { first_id: String(from), last_id: String(from + data.length - 1) }
-      send(request.query, response, {
+      send(response, {
         object: 'list',
         data,
         has_more: from + limit < this.rows.length,
         ...ends,
       })
     })
-    api.post('/connections', ({ query }, response) =>
-      send(query, response, {
+    api.post('/connections', (_, response) =>
+      send(response, {
         object: 'redirect_url',
         redirect_url: `https://login.test/?state=${randomUUID()}&client_id=x`,
       }),
@@ -283,49 +234,37 @@ export class RealService {
   }
 
   #agentRoutes(api: express.Router): void {
-    api.get('/agents', ({ query }, response) => {
+    api.get('/agents', (_, response) => {
       const mine = this.agents.filter((each) => each.teamspace === response.locals.teamspace)
-      send(query, response, { object: 'list', data: mine.map(visible), has_more: false })
+      send(response, { object: 'list', data: mine.map(visible), has_more: false })
     })
     for (const [path, list, prefix] of [
       ['automations', this.automations, 'aut'],
       ['event-triggers', this.triggers, 'trg'],
     ] as const) {
       const stamped = () => ({ updated_at: this.at() })
-      const fresh = () =>
-        prefix === 'aut'
-          ? {}
-          : {
-              object: 'event_trigger',
-              enabled: true,
-              name: null,
-              description: null,
-              run_conditions: null,
-              warnings: [],
-            }
-      api.get(`/agents/:agent/${path}`, ({ params, query }, response) =>
-        send(query, response, {
+      const trigger = { object: 'event_trigger', enabled: true, warnings: [] }
+      const unsaid = { name: null, description: null, run_conditions: null }
+      const fresh = prefix === 'aut' ? {} : { ...trigger, ...unsaid }
+      api.get(`/agents/:agent/${path}`, ({ params }, response) =>
+        send(response, {
           object: 'list',
           data: list.filter((each) => each.agent === params.agent).map(visible),
           has_more: false,
         }),
       )
-      api.post(`/agents/:agent/${path}`, ({ body, params, query }, response) => {
+      api.post(`/agents/:agent/${path}`, ({ body, params }, response) => {
         const made = {
-          ...fresh(),
-          id: this.#id(prefix),
-          ...body,
-          created_at: this.at(),
-          ...stamped(),
-          agent: params.agent,
+          ...{ ...fresh, id: this.#id(prefix), ...body },
+          ...{ created_at: this.at(), ...stamped(), agent: params.agent },
         }
         list.push(made)
-        send(query, response, visible(made), 201)
+        send(response, visible(made), 201)
       })
-      api.patch(`/agents/:agent/${path}/:id`, ({ body, params, query }, response) => {
+      api.patch(`/agents/:agent/${path}/:id`, ({ body, params }, response) => {
         const found = list.find(({ id }) => id === params.id)
         if (found === undefined) return void fail(response, 404, 'missing')
-        send(query, response, visible(Object.assign(found, body, stamped())))
+        send(response, visible(Object.assign(found, body, stamped())))
       })
       api.delete(`/agents/:agent/${path}/:id`, ({ params }, response) => {
         list.splice(
@@ -338,45 +277,27 @@ export class RealService {
   }
 
   #batchRoutes(api: express.Router): void {
-    api.post('/batch-predictions', ({ body, query }, response) => {
+    api.post('/batch-predictions', ({ body }, response) => {
       const batch = {
-        ...{
-          object: 'batch_prediction',
-          id: this.#id('bp'),
-          status: 'validating',
-          model: body.model,
-          completion_window: '24h',
-        },
-        ...{
-          created_at: this.at(),
-          expires_at: this.at(86_400),
-          in_progress_at: null,
-          finalizing_at: null,
-          completed_at: null,
-        },
-        ...{
-          failed_at: null,
-          cancelling_at: null,
-          cancelled_at: null,
-          expired_at: null,
-          metadata: body.metadata ?? {},
-        },
-        ...{ request_counts: counts(body.items.length, 0, 0), error: null, results_url: null },
+        ...{ object: 'batch_prediction', id: this.#id('bp'), status: 'validating', model: body.model },
+        ...{ completion_window: '24h', created_at: this.at(), expires_at: this.at(86_400), ...NOT_YET },
+        ...{ metadata: body.metadata ?? {}, request_counts: counts(body.items.length, 0, 0) },
+        ...{ error: null, results_url: null },
       }
       this.batches.set(batch.id, { batch, items: body.items, polls: 0, teamspace: response.locals.teamspace })
-      send(query, response, batch, 202)
+      send(response, batch, 202)
     })
-    api.get('/batch-predictions/:id', ({ params, query }, response) => {
+    api.get('/batch-predictions/:id', ({ params }, response) => {
       const found = this.batches.get(params.id)
       if (found === undefined) return void problem(response, 404)
       this.#poll(found)
-      send(query, response, found.batch)
+      send(response, found.batch)
     })
-    api.post('/batch-predictions/:id/cancel', ({ params, query }, response) => {
+    api.post('/batch-predictions/:id/cancel', ({ params }, response) => {
       const found = this.batches.get(params.id)
       if (found === undefined) return void problem(response, 404)
       Object.assign(found.batch, { status: 'cancelling', cancelling_at: this.at() })
-      send(query, response, found.batch)
+      send(response, found.batch)
     })
     api.get('/batch-predictions/:id/results', ({ params }, response) => {
       const found = this.batches.get(params.id)
@@ -392,27 +313,23 @@ export class RealService {
     found.polls += 1
     const total = items.length
     const errored = Math.floor(total / 4)
-    if (batch.status === 'cancelling')
+    const results_url = `/api/v1/batch-predictions/${batch.id}/results`
+    if (batch.status === 'cancelling') {
+      const request_counts = counts(total, 0, 0, total)
+      const error = { code: 'stopped' }
       Object.assign(batch, {
-        ...{
-          status: 'cancelled',
-          cancelled_at: this.at(),
-          error: { code: 'stopped' },
-          request_counts: counts(total, 0, 0, total),
-        },
-        results_url: `/api/v1/batch-predictions/${batch.id}/results`,
+        status: 'cancelled',
+        cancelled_at: this.at(),
+        error,
+        request_counts,
+        results_url,
       })
-    else if (found.polls === 1) Object.assign(batch, { status: 'in_progress', in_progress_at: this.at() })
-    else if (found.polls === 3 && batch.status === 'in_progress')
-      Object.assign(batch, {
-        ...{
-          status: 'completed',
-          finalizing_at: this.at(),
-          completed_at: this.at(),
-          request_counts: counts(total, total - errored, errored),
-        },
-        results_url: `/api/v1/batch-predictions/${batch.id}/results`,
-      })
+    } else if (found.polls === 1) Object.assign(batch, { status: 'in_progress', in_progress_at: this.at() })
+    else if (found.polls === 3 && batch.status === 'in_progress') {
+      const request_counts = counts(total, total - errored, errored)
+      const times = { finalizing_at: this.at(), completed_at: this.at() }
+      Object.assign(batch, { status: 'completed', ...times, request_counts, results_url })
+    }
   }
 
   #teamspace(id: string, name: string, cloud_provider: string): Row {
@@ -429,6 +346,13 @@ const person = (id: string, first_name: string, last_name: string, role: string)
   ...{ id, first_name, last_name, email: `${first_name}.${id}@northyard.test`.toLowerCase() },
   permissions: { role, agent_ids: role === 'owner' ? ['agt_0'] : [] },
 })
+
+const NOT_YET = Object.fromEntries(
+  ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired'].map((state) => [
+    `${state}_at`,
+    null,
+  ]),
+)
 
 const uuidOf = (n: number) => `0f0e0d0c-0b0a-4908-8706-${String(n).padStart(12, '0')}`
 
@@ -463,18 +387,16 @@ function page({ query }: Request, response: Response, all: readonly Row[]): void
   const sorted = [...all].sort((a, b) => (String(a.last_name) < String(b.last_name) ? -1 : 1))
   const from = sorted.findIndex(({ id }) => id === query.after) + 1
   const limit = Number(query.limit ?? 10)
-  send(query, response, {
+  send(response, {
     object: 'list',
     data: sorted.slice(from, from + limit),
     has_more: from + limit < sorted.length,
   })
 }
 
-function send(query: Request['query'], response: Response, body: unknown, status = 200): void {
-  zipped(
-    response.status(status).type('application/json; charset=utf-8'),
-    JSON.stringify(body, null, query.pretty ? 2 : 0),
-  )
+function send(response: Response, body: unknown, status = 200): void {
+  const text = JSON.stringify(body, null, response.req.query.pretty ? 2 : 0)
+  zipped(response.status(status).type('application/json; charset=utf-8'), text)
 }
 
 const zipped = (response: Response, text: string) =>

@@ -14,11 +14,16 @@ import { running } from '../cli/running.ts'
 import { sessions } from './sessions.ts'
 import { KEY, recording, SECRET } from './support.ts'
 
-/** A copy of a recording with a change. */
 function changed({ file, text }: { file: string; text: string }, change: (bundle: RecordingBundle) => void) {
   const bundle = JSON.parse(text)
   change(bundle)
   writeFileSync(file, JSON.stringify(bundle, null, 2))
+  return file
+}
+
+async function recordedBy(run: (...argv: string[]) => Promise<unknown>): Promise<string> {
+  const file = join(temporaryDirectory(), 'recording.json')
+  await run('record', '-o', file)
   return file
 }
 
@@ -33,14 +38,12 @@ test.for<[what: string, how: (state: string) => string[]]>([
   ['a reset', () => ['reset']],
 ])('a recording that begins with %s replays, and has no such input', async ([, how]) => {
   const { emulator, run } = await running({ fixtures: 'demo' })
-  const folder = temporaryDirectory()
-  const state = join(folder, 'state.json')
+  const state = join(temporaryDirectory(), 'state.json')
   await run('state', 'export', state)
   await run('faults', 'add', 'server-error')
   expect(await run(...how(state))).toMatchObject({ code: 0, err: '' })
   await fetch(`${emulator.baseUrl}/nothing`)
-  const file = join(folder, 'recording.json')
-  await run('record', '-o', file)
+  const file = await recordedBy(run)
   expect(await command(['replay', file])).toMatchObject({
     code: 0,
     out: '1 input repeated: every output is the same, byte for byte.',
@@ -58,8 +61,7 @@ test('a state that is refused is an input, and so is an edit of the state', asyn
     })
   expect((await put('', { seed: 'x' })).status).toBe(400)
   expect((await put('?if_revision=0', { settings: {} })).status).toBe(200)
-  const file = join(temporaryDirectory(), 'recording.json')
-  await run('record', '-o', file)
+  const file = await recordedBy(run)
   expect(await command(['replay', file])).toMatchObject({
     code: 0,
     out: expect.stringContaining('2 inputs repeated'),
@@ -79,8 +81,7 @@ test.for([
   socket.end(Buffer.from(bytes.replace('PORT', String(emulator.port))))
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
   await call()
-  const file = join(temporaryDirectory(), 'recording.json')
-  await run('record', '-o', file)
+  const file = await recordedBy(run)
   const { code, out } = await command(['replay', file])
   expect(code).toBe(0)
   expect(out).toMatch(/^Not reproducible: Requests that could not be parsed are left out/)
@@ -95,8 +96,7 @@ test('of a body that was no longer kept, the length is compared, and the recordi
   expect((await fetch(`${emulator.baseUrl}/long`, { headers })).status).toBe(200)
   // As when newer bodies take its place in memory.
   for (const { response } of emulator.sandbox.log.entries()) response?.drop()
-  const file = join(temporaryDirectory(), 'recording.json')
-  await run('record', '-o', file)
+  const file = await recordedBy(run)
   const bundle = { file, text: readFileSync(file, 'utf8') }
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([
@@ -174,18 +174,6 @@ test('a recording of an older format, which has the whole state, replays', async
   expect((await command(['replay', file, '--to', 'vitest'])).out).toContain('JSON.parse(await readFile(')
 })
 
-test('a recording that begins with records of another version names that version', async () => {
-  const file = changed(await recording(), ({ emulator, start }) => {
-    Object.assign(start as object, { crc32: 5 })
-    Object.assign(emulator, { version: '0.1.9' })
-  })
-  const { code, err } = await command(['replay', file])
-  expect([code, err]).toEqual([
-    1,
-    expect.stringMatching(/fixtures "demo" of version 0\.1\.9.*npx agent-workspace-emulator@0\.1\.9 replay/),
-  ])
-})
-
 test('the test of a recording has the setting-up and the requests, and no page of JSON', async () => {
   const { file } = await recording()
   const { out } = await command(['replay', file, '--to', 'vitest'])
@@ -197,22 +185,44 @@ test('the test of a recording has the setting-up and the requests, and no page o
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(400)
 })
 
-test('another output is reported with its input and its place, and the exit code is 1', async () => {
-  const file = changed(await recording(), ({ inputs }) => {
-    Object.assign(inputs[0] as object, { output: { head: '404', bytes: 0, crc32: -1 } })
-  })
-  const { code, out } = await command(['replay', file])
-  expect(code).toBe(1)
-  expect(out).toMatch(
+test.for<[what: string, change: (bundle: RecordingBundle) => unknown, code: number, printed: RegExp]>([
+  [
+    'records of another version',
+    ({ emulator, start }) => {
+      Object.assign(start as object, { crc32: 5 })
+      Object.assign(emulator, { version: '0.1.9' })
+    },
+    1,
+    /fixtures "demo" of version 0\.1\.9.*npx agent-workspace-emulator@0\.1\.9 replay/,
+  ],
+  [
+    'another output',
+    ({ inputs: [input] }) => Object.assign(input as object, { output: { head: '404', bytes: 0, crc32: -1 } }),
+    1,
     /^Input 1 \(POST \/v1\/pages\) has another output: status\n {2}recorded {2}404\n {2}replayed {2}200$/,
-  )
-})
-
-test('what a replay cannot repeat is printed', async () => {
-  const file = changed(await recording(), (bundle) => {
-    Object.assign(bundle, { not_reproducible: ['The moon was full.'] })
-  })
-  expect((await command(['replay', file])).out).toMatch(/^Not reproducible: The moon was full\.\n/)
+  ],
+  [
+    'what cannot be repeated',
+    (bundle) => Object.assign(bundle, { not_reproducible: ['The moon was full.'] }),
+    0,
+    /^Not reproducible: The moon was full\.\n/,
+  ],
+  [
+    'a damaged state',
+    ({ state }) => Object.assign(state, { collections: { ...state.collections, pages: [{ id: 5 }] } }),
+    1,
+    /recording\.json:\d+: \/state\/collections\/pages\/0/,
+  ],
+  [
+    'a script outside of it',
+    ({ scenarios }) => Object.assign(scenarios, { '../outside.ts': 'export default {}' }),
+    1,
+    /^The scenario "\.\.\/outside\.ts" of the recording cannot be written: is outside/,
+  ],
+])('of a recording with %s, the replay says what differs, and where', async ([, change, code, printed]) => {
+  const file = changed(await recording(), change)
+  const replayed = await command(['replay', file, '--run-scripts'])
+  expect([replayed.code, replayed.err || replayed.out]).toEqual([code, expect.stringMatching(printed)])
 })
 
 test.for([
@@ -237,29 +247,6 @@ test.for([
   writeFileSync(file, text)
   const { code, out, err } = await command(['replay', file])
   expect([code, out, err]).toEqual([1, '', expect.stringMatching(message)])
-})
-
-test('a damaged state is refused with its place in the file', async () => {
-  const file = changed(await recording(), ({ state }) => {
-    Object.assign(state, { collections: { ...state.collections, pages: [{ id: 5 }] } })
-  })
-  const { code, err } = await command(['replay', file])
-  expect([code, err]).toEqual([
-    1,
-    expect.stringMatching(/recording\.json:\d+: \/state\/collections\/pages\/0/),
-  ])
-})
-
-test('a script outside of the recording is refused', async () => {
-  const file = changed(await recording(), ({ scenarios }) => {
-    Object.assign(scenarios, { '../outside.ts': 'export default {}' })
-  })
-  expect(await command(['replay', file, '--run-scripts'])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(
-      'The scenario "../outside.ts" of the recording cannot be written: is outside',
-    ),
-  })
 })
 
 test('--until stops after an input, and shows the sandbox as it was then', async () => {

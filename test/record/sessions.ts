@@ -6,7 +6,6 @@ import { type EmulatorClient, type SandboxClient, startEmulator } from '../../sr
 import { temporaryDirectory } from '../cli/in-process.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-/** The steps of one session. */
 const STEPS = 30
 
 const FILES = ['file-invoice-1', 'file-invoice-2', 'file-none']
@@ -47,7 +46,6 @@ export default defineScenario({
 
 interface SessionTools {
   readonly emulator: EmulatorClient
-  /** The URL of a receiver of webhooks. */
   readonly receiver: string
   readonly presets: readonly string[]
 }

@@ -202,8 +202,3 @@ test('the variables have types, and Vitest runs while the dev server uses the da
   const { code, out, err } = await run(user.folder, process.execPath, args, { NO_COLOR: '1' })
   expect(code, out + err).toBe(0)
 })
-
-test('vite --host without a control token does not start, and says what is missing', async () => {
-  const { code, err, out } = await run(user.folder, process.execPath, [VITE, '--host', '--port', '0'])
-  expect([code, out + err]).toEqual([1, expect.stringMatching(/no control token.*controlToken: \.\.\./s)])
-})

@@ -26,7 +26,6 @@ export const load = () => fetch(url + '/data-views', { headers: { authorization:
 
 interface Project {
   readonly root: string
-  /** The lines that Vite has printed. */
   readonly printed: string[]
   config(config?: InlineConfig, options?: ViteEmulatorOptions): InlineConfig
 }
@@ -55,7 +54,6 @@ async function started(config: InlineConfig): Promise<ViteDevServer> {
   return server
 }
 
-/** A dev server that listens, and its origin. */
 async function dev(config: InlineConfig): Promise<{ server: ViteDevServer; origin: string }> {
   const server = await started(config)
   await server.listen()
@@ -119,7 +117,6 @@ const create = (origin: string) =>
     body: '{"name": "Roof plan"}',
   })
 
-/** The pages that clients have created. */
 async function pages(origin: string): Promise<readonly string[]> {
   const { data } = JSON.parse((await get(`${origin}/__emulator/state/pages`, {})).text)
   return data.flatMap(({ name }: { name?: string }) => (name === 'Roof plan' ? [name] : []))

@@ -1,33 +1,23 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { connected, serving } from '../../../test/support/http-server.ts'
 import { discardBody } from './body.ts'
 
 const MIB = 1024 * 1024
 
 /** A server that responds with 401 without reading bodies, and a connection to it. */
-async function serving(maxBytes?: number) {
-  const server = createServer(async (req, res) => {
+async function unread(maxBytes?: number) {
+  const { server, port } = await serving(async (req, res) => {
     await discardBody(req, maxBytes)
     server.emit('answering')
     res.statusCode = 401
     res.end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  onTestFinished(() => {
-    socket.destroy()
-    server.close()
-    server.closeAllConnections()
-  })
-  await once(socket, 'connect')
-  return { server, socket }
+  return { server, socket: await connected(port) }
 }
 
 test('a response on a connection that stays open is sent before the body has arrived', async () => {
-  const { socket } = await serving()
+  const { socket } = await unread()
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('401')
   socket.write('helloGET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -35,7 +25,7 @@ test('a response on a connection that stays open is sent before the body has arr
 })
 
 test('a response that closes the connection is sent after the body has arrived', async () => {
-  const { server, socket } = await serving()
+  const { server, socket } = await unread()
   let responding = false
   server.on('answering', () => {
     responding = true
@@ -50,14 +40,14 @@ test('a response that closes the connection is sent after the body has arrived',
 })
 
 test('a request without a body gets its response at once, even when the connection closes', async () => {
-  const { socket } = await serving()
+  const { socket } = await unread()
   socket.write('GET / HTTP/1.0\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
 test('an upload that exceeds the bound loses its connection', async () => {
   for (const connection of ['keep-alive', 'close']) {
-    const { socket } = await serving(MIB)
+    const { socket } = await unread(MIB)
     socket.on('error', () => {})
     socket.resume()
     socket.write(

@@ -3,23 +3,20 @@ import { batchLifecycle } from '../../../src/service/batch-predictions/states.ts
 import { MODEL_CANCEL_DELAY, MODEL_PACE } from '../../support/batch-model.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { COMMANDS, checkEnd, RESTART, type Real } from './commands.ts'
-import { DiskReal, OnDisk, REOPENS } from './disk.ts'
 import { type Model, newModel } from './model.ts'
 import { runRaces } from './races.ts'
 import { type Origin, originOf, sandboxFrom } from './starting-sandbox.ts'
 
 const SIZES = {
-  short: { sequences: 60, onDisk: 1, races: 25 },
-  long: { sequences: 10_000, onDisk: 200, races: 1_000 },
+  short: { sequences: 60, races: 25 },
+  long: { sequences: 10_000, races: 1_000 },
 } as const satisfies Record<Scale, object>
 
 const SEED = 20_260_303
 const MAX_COMMANDS = 100
 
-/** Sequences between two lines of progress. */
 const PART = 500
 
-/** F3: sequences of commands over the batch API, compared with a model of it, and races. */
 export const f3: Proof = {
   id: 'F3',
   promise:
@@ -27,25 +24,21 @@ export const f3: Proof = {
   run: (scale, say) => runBatches(SIZES[scale], say),
 }
 
-/** Runs this many sequences in memory, this many on disk, and this many interleavings of each race. */
-export async function runBatches(
-  size: { readonly sequences: number; readonly onDisk: number; readonly races: number },
+async function runBatches(
+  size: { readonly sequences: number; readonly races: number },
   say: (line: string) => void,
   seed = SEED,
 ): Promise<readonly Figure[]> {
   const origin = await originOf({ 'batch.pace': MODEL_PACE, 'batch.cancel_delay': MODEL_CANCEL_DELAY })
   const tally: Tally = { sequences: 0, commands: 0, divergences: 0, moves: new Set() }
   for (let from = 0; from < size.sequences; from += PART) {
-    inMemory(origin, { numRuns: Math.min(PART, size.sequences - from), seed: seed + from }, tally, say)
+    runSequences(origin, { numRuns: Math.min(PART, size.sequences - from), seed: seed + from }, tally, say)
     say(`F3: ${tally.sequences} sequences, ${tally.commands} commands`)
     if (tally.divergences > 0) break
   }
-  const sequences = tally.sequences
-  await onDisk(origin, { numRuns: size.onDisk, seed }, tally, say)
   return [
     tried('seed', seed),
-    tried('sequences in memory', sequences),
-    tried('sequences on a disk', tally.sequences - sequences),
+    tried('sequences', tally.sequences),
     tried('commands', tally.commands),
     atLeast('status changes that occurred', tally.moves.size, MOVES.size),
     none('divergences from the model', tally.divergences),
@@ -71,7 +64,7 @@ interface Runs {
   readonly seed: number
 }
 
-function inMemory(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): void {
+function runSequences(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): void {
   const script = fc.commands([fc.oneof(...COMMANDS, RESTART)], { maxCommands: MAX_COMMANDS, size: 'max' })
   const property = fc.property(script, (commands) => {
     const sandbox = sandboxFrom(origin)
@@ -82,24 +75,6 @@ function inMemory(origin: Origin, runs: Runs, tally: Tally, say: (line: string) 
     count(tally, model, real)
   })
   report(fc.check(property, runs), tally, say)
-}
-
-async function onDisk(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): Promise<void> {
-  const inMemory = fc.oneof(...COMMANDS).map((step) => new OnDisk(step))
-  const either = fc.oneof({ weight: 12, arbitrary: inMemory }, { weight: 1, arbitrary: REOPENS })
-  const script = fc.commands([either], { maxCommands: MAX_COMMANDS / 2, size: 'max' })
-  const property = fc.asyncProperty(script, async (commands) => {
-    const real = await DiskReal.make(origin)
-    try {
-      const model = newModel(real.sandbox.clock.now)
-      await fc.asyncModelRun(() => ({ model, real }), commands)
-      checkEnd(model, real)
-      count(tally, model, real)
-    } finally {
-      await real.dispose()
-    }
-  })
-  report(await fc.check(property, runs), tally, say)
 }
 
 function count(tally: Tally, { batches }: Model, { ran }: Real): void {

@@ -30,7 +30,6 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired']
 
-/** The real sandbox that is compared with the model. */
 export interface Real {
   readonly origin: Origin
   sandbox: Sandbox
@@ -139,7 +138,6 @@ export const COMMANDS: readonly { readonly weight: number; readonly arbitrary: f
 /** A restart of a sandbox that exists only in memory. */
 export const RESTART = { weight: 10, arbitrary: fc.constant(new Step('restart', restart)) } as const
 
-/** Compares emulator and model after everything has finished. */
 export function checkEnd(model: Model, real: Real): void {
   clearFaults(model, real)
   advance(model, real, 60 * DAY)

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { later } from '../../../src/core/time/realtime.ts'
 
-/** A response as received. */
 export interface RawResponse {
   readonly status: number
   /** Names in lower case; values of a repeated header are joined by a comma. */
@@ -9,7 +8,6 @@ export interface RawResponse {
   readonly text: string
 }
 
-/** The reason why an exchange has no response. */
 export type NoResponse = 'closed' | 'silent' | 'malformed'
 
 interface Waiting {
@@ -27,7 +25,6 @@ export class Connection {
   #socket: Socket | undefined
   #received: Buffer = Buffer.alloc(0)
   #waiting: Waiting | undefined
-  /** Connections opened so far. */
   made = 0
 
   /** @param patience real milliseconds without a response before an exchange is given up */
@@ -36,7 +33,6 @@ export class Connection {
     this.#patience = patience
   }
 
-  /** Sends one request and reads its final response. Never rejects. */
   exchange(bytes: Buffer, isHead = false): Promise<RawResponse | NoResponse> {
     return new Promise((resolve) => {
       const socket = this.#open()
@@ -104,7 +100,6 @@ export class Connection {
 
 type Read = { readonly response: RawResponse; readonly length: number } | 'incomplete' | 'malformed'
 
-/** Parses one response from the start of the received bytes. */
 function readResponse(received: Buffer, isHead: boolean): Read {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return 'incomplete'

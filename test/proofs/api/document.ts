@@ -2,31 +2,24 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { isObject, type JsonObject } from '../../../src/core/json.ts'
 
-/** One operation as described in the OpenAPI document of the emulated API. */
 export interface Described {
   readonly name: string
   readonly method: string
-  /** Path template relative to `/v1`. */
   readonly path: string
   readonly segments: readonly string[]
   readonly query: readonly { readonly name: string; readonly schema: JsonObject }[]
   readonly idempotent: boolean
   readonly contract: boolean
-  /** Schema of the request body; undefined if the operation has none. */
   readonly body: JsonObject | undefined
   readonly bodyRequired: boolean
-  /** Whether its errors are problem details. */
   readonly isProblem: boolean
   readonly success: number
-  /** Content type of a success; undefined when it has no body. */
   readonly media: string | undefined
-  /** Whether the document allows this body. */
   readonly accepts: (body: unknown) => boolean
   /** The problem in the body of a success, or in one of its lines; undefined if it is valid. */
   readonly judge: (body: unknown) => string | undefined
 }
 
-/** The parsed document, to generate requests and to check responses. */
 export interface ApiDocument {
   readonly operations: readonly Described[]
   /** The operation of a request, or undefined. HEAD has the operation of GET. */
@@ -130,7 +123,6 @@ function matching(
   )[0]
 }
 
-/** Whether a segment of a path template is a parameter. */
 export function isParameter(segment: string): boolean {
   return segment.startsWith('{')
 }

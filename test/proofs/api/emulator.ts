@@ -10,11 +10,8 @@ const CLI = 'dist/cli.js'
 /** The built emulator in a separate process, in memory, with a frozen clock. */
 export interface OwnProcess {
   readonly port: number
-  /** Whether the process still runs. */
   readonly isAlive: () => boolean
-  /** The text on stderr so far. */
   readonly said: () => string
-  /** Stops the process, and resolves when it has ended. */
   stop(): Promise<void>
 }
 

@@ -6,16 +6,13 @@ import { type Sent, toSent } from './request-wire.ts'
 import { type Draft, type Source, validRequest } from './valid.ts'
 import { pick } from './values.ts'
 
-/** One request of a generated script. */
 export interface Generated {
-  /** Virtual milliseconds that pass before the request. */
   readonly ms: number
   readonly sent: Sent
   /** Whether the request is unchanged, so that the service has no reason to refuse it as malformed. */
   readonly isValid: boolean
   /** The operation for which it was generated; a mutation may change the route. */
   readonly operation: string
-  /** The mutations, as text. */
   readonly mutations: string
 }
 

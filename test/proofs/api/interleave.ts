@@ -4,7 +4,6 @@ import type { RawResponse } from './connection.ts'
 import { beginInProcess } from './in-process.ts'
 import type { Sent } from './request-wire.ts'
 
-/** The steps of one participant of a race, in order. */
 export type Strand = readonly (() => void)[]
 
 /** A request as a strand: its head, the chunks of its body, its end. Its response comes after the last step. */

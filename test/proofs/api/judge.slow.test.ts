@@ -4,7 +4,7 @@ import { workspaceService } from '../../../src/emulator/service.ts'
 import { workspaceDocument } from '../../../src/server/control/openapi/workspace.ts'
 import type { RawResponse } from './connection.ts'
 import { readDocument } from './document.ts'
-import { judge } from './judge.ts'
+import { type Broken, judge } from './judge.ts'
 import type { Sent } from './request-wire.ts'
 
 const document = readDocument(
@@ -20,118 +20,83 @@ const HEADERS = {
   vary: 'Origin',
   'content-type': 'application/json; charset=utf-8',
 }
-
 const PAGE = {
-  object: 'page',
-  id: 'p-1',
-  name: 'Plan',
-  teamspace_id: 'ts-a',
-  scope: 'teamspace',
+  ...{ object: 'page', id: 'p-1', name: 'Plan', teamspace_id: 'ts-a', scope: 'teamspace' },
   created_at: '2026-03-01T12:00:00.000Z',
 }
-
-const ERROR = {
-  status_code: 404,
-  statusCode: 404,
-  error: 'not_found',
-  message: 'No.',
-  retryable: false,
-  details: {},
-}
+const ERROR = { error: 'not_found', message: 'No.', retryable: false, details: {} }
+const LIST = { object: 'list', data: [] }
+const PROBLEM = { type: 'http://x/not_found', title: 'Not Found', status: 404, detail: 'No.' }
+const AS_PROBLEM = { 'content-type': 'application/problem+json' }
 
 function sentOf(method: string, path: string, body?: object): Sent {
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   return { method, target: `/v1${path}`, headers: [], body: bytes }
 }
 
+/** A response; undefined removes a header. */
 function responseOf(
   status: number,
   body: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Record<string, string | undefined> = {},
 ): RawResponse {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return { status, headers: new Map(Object.entries({ ...HEADERS, ...headers })), text }
+  const all = Object.entries({ ...HEADERS, ...headers }).filter(([, value]) => value !== undefined)
+  return { status, headers: new Map(all as [string, string][]), text }
 }
 
-function brokenBy(sent: Sent, response: RawResponse, isValid = false): string[] {
-  return judge(document, sent, response, isValid).map(({ broken }) => broken)
-}
-
+const errorOf = (status: number, rest: object = {}) =>
+  responseOf(status, { ...ERROR, status_code: status, statusCode: status, ...rest })
+const problemOf = (instance: string) => responseOf(404, { ...PROBLEM, instance }, AS_PROBLEM)
 const create = sentOf('POST', '/pages', { name: 'Plan' })
+const nothing = sentOf('GET', '/nothing')
+const batch = sentOf('GET', '/batch-predictions/b-1')
 
-test('a response that agrees with the document breaks no promise', () => {
-  expect(brokenBy(create, responseOf(200, PAGE), true)).toEqual([])
-  expect(brokenBy(sentOf('GET', '/nothing'), responseOf(404, ERROR))).toEqual([])
-})
-
-test.each([
-  ['a member too many', responseOf(200, { ...PAGE, extra: 1 })],
-  ['a member of another type', responseOf(200, { ...PAGE, name: null })],
-  ['another status', responseOf(201, PAGE)],
-  ['another type', responseOf(200, PAGE, { 'content-type': 'text/html' })],
-  ['no JSON', responseOf(200, '{')],
-])('a success with %s breaks the response schema', (_, response) => {
-  expect(brokenBy(create, response)).toEqual(['response schema'])
-})
-
-test.each([
-  ['a member too many', { ...ERROR, stack: 'x' }],
-  ['another status inside', { ...ERROR, status_code: 400 }],
-  ['a stack', { ...ERROR, message: 'x at /src/a.ts:1' }],
-  ['no JSON', 'Not Found'],
-])('an error with %s breaks the error form', (_, body) => {
-  expect(brokenBy(create, responseOf(404, body))).toEqual(['error form'])
-})
-
-test('only errors of batches are problem details with the path as instance', () => {
-  const sent = sentOf('GET', '/batch-predictions/b-1')
-  const problem = {
-    type: 'http://x/not_found',
-    title: 'Not Found',
-    status: 404,
-    detail: 'No.',
-    instance: sent.target,
-  }
-  const type = { 'content-type': 'application/problem+json' }
-  expect(brokenBy(sent, responseOf(404, problem, type))).toEqual([])
-  expect(brokenBy(sent, responseOf(404, { ...problem, instance: '/v1/other' }, type))).toEqual(['error form'])
-  expect(brokenBy(sent, responseOf(404, ERROR))).toEqual(['error form'])
-  expect(brokenBy(create, responseOf(404, problem, type))).toEqual(['error form'])
-})
-
-test('only an endpoint without a contract may respond with 501, and none with another 5xx', () => {
-  const unknown = { ...ERROR, status_code: 501, statusCode: 501 }
-  expect(brokenBy(sentOf('POST', '/converse', {}), responseOf(501, unknown))).toEqual([])
-  expect(brokenBy(create, responseOf(501, unknown))).toEqual(['unsolicited 5xx'])
-})
-
-test('a valid request must not be refused as malformed', () => {
-  const refused = { ...ERROR, status_code: 400, statusCode: 400, error: 'validation_failed' }
-  expect(brokenBy(create, responseOf(400, refused))).toEqual([])
-  expect(brokenBy(create, responseOf(400, refused), true)).toEqual(['error form'])
-})
-
-test('a body that the document forbids must not be accepted', () => {
-  expect(brokenBy(sentOf('POST', '/pages', { name: 5 }), responseOf(200, PAGE))).toEqual(['accepted'])
-  const list = { object: 'list', data: [] }
-  expect(brokenBy(sentOf('GET', '/data-views?limit=100'), responseOf(200, list))).toEqual([])
-  expect(brokenBy(sentOf('GET', '/data-views?limit=101'), responseOf(200, list))).toEqual(['accepted'])
-  expect(brokenBy(sentOf('GET', '/nothing'), responseOf(200, {}))).toEqual(['accepted'])
-})
-
-test.each(['x-ratelimit-limit', 'x-ratelimit-reset', 'x-emulator-request-id', 'date', 'vary'])(
-  'a response without %s breaks the headers',
-  (name) => {
-    const response = responseOf(200, PAGE)
-    const headers = new Map([...response.headers].filter(([each]) => each !== name))
-    expect(brokenBy(create, { ...response, headers })).toEqual(['headers'])
-  },
-)
-
-test('Retry-After is present exactly when no requests remain', () => {
-  expect(brokenBy(create, responseOf(200, PAGE, { 'retry-after': '5' }))).toEqual(['headers'])
-  expect(brokenBy(create, responseOf(200, PAGE, { 'x-ratelimit-remaining': '0' }))).toEqual(['headers'])
-  expect(
-    brokenBy(create, responseOf(200, PAGE, { 'x-ratelimit-remaining': '0', 'retry-after': '5' })),
-  ).toEqual([])
+test.each<[what: string, sent: Sent, response: RawResponse, broken?: Broken | undefined, isValid?: boolean]>([
+  ['a success', create, responseOf(200, PAGE), undefined, true],
+  ['an error', nothing, errorOf(404)],
+  ['a member too many', create, responseOf(200, { ...PAGE, extra: 1 }), 'response schema'],
+  ['a member of another type', create, responseOf(200, { ...PAGE, name: null }), 'response schema'],
+  ['another status', create, responseOf(201, PAGE), 'response schema'],
+  ['another type', create, responseOf(200, PAGE, { 'content-type': 'text/html' }), 'response schema'],
+  ['a success that is not JSON', create, responseOf(200, '{'), 'response schema'],
+  ['an error with a member too many', create, errorOf(404, { stack: 'x' }), 'error form'],
+  ['an error with another status inside', create, errorOf(404, { status_code: 400 }), 'error form'],
+  ['an error with a stack', create, errorOf(404, { message: 'x at /src/a.ts:1' }), 'error form'],
+  ['an error that is not JSON', create, responseOf(404, 'Not Found'), 'error form'],
+  ['a problem of a batch', batch, problemOf(batch.target)],
+  ['a problem with another path as its instance', batch, problemOf('/v1/other'), 'error form'],
+  ['an error of a batch that is no problem', batch, errorOf(404), 'error form'],
+  ['a problem of another resource', create, problemOf(create.target), 'error form'],
+  ['a 501 of an endpoint without a contract', sentOf('POST', '/converse', {}), errorOf(501)],
+  ['another 501', create, errorOf(501), 'unsolicited 5xx'],
+  ['a refusal', create, errorOf(400, { error: 'validation_failed' })],
+  ['a refusal of a valid request', create, errorOf(400, { error: 'validation_failed' }), 'error form', true],
+  ['a wrong body that is accepted', sentOf('POST', '/pages', { name: 5 }), responseOf(200, PAGE), 'accepted'],
+  ['the largest page', sentOf('GET', '/data-views?limit=100'), responseOf(200, LIST)],
+  ['a page too large', sentOf('GET', '/data-views?limit=101'), responseOf(200, LIST), 'accepted'],
+  ['a path that there is not', nothing, responseOf(200, {}), 'accepted'],
+  ['Retry-After with requests left', create, responseOf(200, PAGE, { 'retry-after': '5' }), 'headers'],
+  [
+    'no Retry-After with none left',
+    create,
+    responseOf(200, PAGE, { 'x-ratelimit-remaining': '0' }),
+    'headers',
+  ],
+  [
+    'Retry-After with none left',
+    create,
+    responseOf(200, PAGE, { 'x-ratelimit-remaining': '0', 'retry-after': '5' }),
+  ],
+  ...['x-ratelimit-limit', 'x-ratelimit-reset', 'x-emulator-request-id', 'date', 'vary'].map(
+    (name): [string, Sent, RawResponse, Broken] => [
+      `no ${name}`,
+      create,
+      responseOf(200, PAGE, { [name]: undefined }),
+      'headers',
+    ],
+  ),
+])('the judge about %s', (_, sent, response, expected, isValid = false) => {
+  const broken = judge(document, sent, response, isValid).map((each) => each.broken)
+  expect(broken).toEqual(expected === undefined ? [] : [expected])
 })

@@ -3,10 +3,8 @@ import type { RawResponse } from './connection.ts'
 import type { ApiDocument, Described } from './document.ts'
 import type { Sent } from './request-wire.ts'
 
-/** The promise that a response breaks. */
 export type Broken = 'unsolicited 5xx' | 'response schema' | 'error form' | 'headers' | 'accepted'
 
-/** A broken promise, and its details. */
 export interface Violation {
   readonly broken: Broken
   readonly detail: string
@@ -24,7 +22,6 @@ const MALFORMED = [
   'payload_too_large',
 ]
 
-/** Checks one response against the document and against the rules for all responses. */
 export function judge(
   document: ApiDocument,
   sent: Sent,

@@ -2,7 +2,6 @@ import { type ModelBatch, passTime } from '../../support/batch-model.ts'
 
 const DAY = 86_400_000
 
-/** An idempotency key in the model. */
 export interface ModelKey {
   readonly id: string
   readonly items: number
@@ -11,7 +10,6 @@ export interface ModelKey {
   text: string | undefined
 }
 
-/** The faults of the model, by their effect on a request. */
 export type ModelFault =
   /** The next request gets this status and has no effect. */
   | { readonly kind: 'refuse'; readonly preset: string; readonly status: number }
@@ -29,40 +27,33 @@ export interface Model {
   saved: Omit<Model, 'saved'> | undefined
 }
 
-/** The model of a new sandbox. */
 export function newModel(now: number): Model {
   return { now, batches: new Map(), keys: new Map(), fault: undefined, saved: undefined }
 }
 
-/** Advances everything that is in progress. */
 export function passModel(model: Model, ms: number): void {
   model.now += ms
   for (const batch of model.batches.values()) passTime(batch, model.now)
 }
 
-/** The record of a key until it expires. */
 export function liveKey({ keys, now }: Model, key: string | undefined): ModelKey | undefined {
   const known = key === undefined ? undefined : keys.get(key)
   return known !== undefined && now < known.until ? known : undefined
 }
 
-/** Stores the record of a key for 24 hours. */
 export function keepKey(model: Model, key: string, record: Omit<ModelKey, 'until'>): void {
   model.keys.set(key, { ...record, until: model.now + DAY })
 }
 
-/** Saves the sandbox as a snapshot. */
 export function saveModel(model: Model): void {
   const { saved: _, ...sandbox } = model
   model.saved = structuredClone(sandbox)
 }
 
-/** Restores the snapshot; the snapshot is kept. */
 export function restoreModel(model: Model): void {
   Object.assign(model, structuredClone(model.saved))
 }
 
-/** Starts again; the snapshot is kept. */
 export function resetModel(model: Model, now: number): void {
   Object.assign(model, { ...newModel(now), saved: model.saved })
 }
@@ -76,7 +67,6 @@ export interface Fate {
 
 const UNTOUCHED: Fate = { takesEffect: true, status: undefined, isLost: false }
 
-/** Applies the armed fault to this request if it matches. */
 export function meetFault(model: Model, operation: string, key: string | undefined): Fate {
   const { fault } = model
   if (fault === undefined) return UNTOUCHED

@@ -11,113 +11,57 @@ export type Mutation = (draft: Draft, source: Source) => void
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
 const WRONG: readonly Json[] = [
-  null,
-  true,
-  0,
-  -1,
-  1.5,
-  1e308,
-  Number.MAX_SAFE_INTEGER,
-  '',
-  ' ',
-  'x'.repeat(5_000),
-  [],
-  [null],
-  {},
-  { $ref: '#' },
-  JSON.parse('{"__proto__":{"polluted":1}}') as Json,
-  [[[[[[[[]]]]]]]],
+  ...[null, true, 0, -1, 1.5, 1e308, Number.MAX_SAFE_INTEGER, '', ' ', 'x'.repeat(5_000), [], [null], {}],
+  ...[{ $ref: '#' }, JSON.parse('{"__proto__":{"polluted":1}}') as Json, [[[[[[[[]]]]]]]]],
 ]
 
 const ODD_SEGMENTS = [
-  '__proto__',
-  'constructor',
-  '%00',
-  '%2F',
-  '%2e%2e',
-  '..',
-  '.',
-  '%E0%A4%A',
-  '%',
-  '%FF',
-  '%F0%9F%98%80',
-  'a%20b',
-  '~',
-  ';a=b',
-  '@',
-  '{id}',
-  'ts-b',
-  'ts-x',
-  'x'.repeat(3_000),
-  '',
+  ...['__proto__', 'constructor', '%00', '%2F', '%2e%2e', '..', '.', '%E0%A4%A', '%', '%FF', '%F0%9F%98%80'],
+  ...['a%20b', '~', ';a=b', '@', '{id}', 'ts-b', 'ts-x', 'x'.repeat(3_000), ''],
 ]
 
-const ODD_QUERIES: readonly (readonly [string, string])[] = [
-  ['limit', '0'],
-  ['limit', '101'],
-  ['limit', '1e1'],
-  ['limit', ' 5'],
-  ['limit', '+5'],
-  ['limit', '0x10'],
-  ['limit', '٣'],
-  ['limit', ''],
-  ['limit', '9'.repeat(400)],
-  ['offset', '-1'],
-  ['offset', '100001'],
-  ['after', 'nowhere'],
-  ['after', ''],
+/** Each name with each of its values. */
+const pairs = (rows: readonly (readonly [name: string, ...values: string[]])[]) =>
+  rows.flatMap(([name, ...values]) => values.map((value) => [name, value] as const))
+
+const ODD_QUERIES = pairs([
+  ['limit', '0', '101', '1e1', ' 5', '+5', '0x10', '٣', '', '9'.repeat(400)],
+  ['offset', '-1', '100001'],
+  ['after', 'nowhere', ''],
   ['before', '__proto__'],
-  ['start_date', '2026-02-30'],
-  ['start_date', '0'],
-  ['start_date', '+275760-09-13'],
-  ['end_date', '2026-02-01T10:00:00+01:00'],
-  ['end_date', '1990-01-01'],
+  ['start_date', '2026-02-30', '0', '+275760-09-13'],
+  ['end_date', '2026-02-01T10:00:00+01:00', '1990-01-01'],
   ['unknown', 'x'],
   ['__proto__', 'x'],
   ['has_messages', 'perhaps'],
   ['search', 'x'.repeat(4_000)],
-]
+])
 
 const ODD_TAILS = [
-  '?',
-  '&&&',
-  '&limit',
-  '?limit=%',
-  '?search=%E0%A4%A',
-  '&limit[]=1',
-  '#part',
-  '?a?b=c',
-  '&=',
-  '%3Flimit=0',
+  ...['?', '&&&', '&limit', '?limit=%', '?search=%E0%A4%A'],
+  ...['&limit[]=1', '#part', '?a?b=c', '&=', '%3Flimit=0'],
 ]
 
-const ODD_HEADERS: readonly (readonly [string, string])[] = [
-  ['Authorization', 'Bearer'],
-  ['Authorization', 'Bearer  '],
-  ['Authorization', 'Basic YTpi'],
-  ['Authorization', `bearer ${KEYS.KU}`],
-  ['Authorization', `Bearer ${KEYS.KU}, Bearer ${KEYS.K2}`],
-  ['Authorization', 'Bearer __proto__'],
-  ['Authorization', `Bearer ${'k'.repeat(2_000)}`],
-  ['Authorization', `Bearer ${KEYS.KU}@other`],
-  ['Authorization', `Bearer ${KEYS.KU}@UPPER`],
-  ['Authorization', `Bearer ${KEYS.KU}@`],
-  ['Idempotency-Key', ''],
-  ['Idempotency-Key', 'k'.repeat(255)],
-  ['Idempotency-Key', 'k'.repeat(256)],
-  ['Idempotency-Key', '__proto__'],
-  ['Idempotency-Key', 'key-1'],
-  ['Origin', 'null'],
-  ['Origin', 'https://evil.example'],
-  ['Origin', 'http://localhost:99999'],
+const ODD_HEADERS = pairs([
+  [
+    'Authorization',
+    'Bearer',
+    'Bearer  ',
+    'Basic YTpi',
+    `bearer ${KEYS.KU}`,
+    `Bearer ${KEYS.KU}, Bearer ${KEYS.K2}`,
+    'Bearer __proto__',
+    `Bearer ${'k'.repeat(2_000)}`,
+    `Bearer ${KEYS.KU}@other`,
+    `Bearer ${KEYS.KU}@UPPER`,
+    `Bearer ${KEYS.KU}@`,
+  ],
+  ['Idempotency-Key', '', 'k'.repeat(255), 'k'.repeat(256), '__proto__', 'key-1'],
+  ['Origin', 'null', 'https://evil.example', 'http://localhost:99999'],
   ['Access-Control-Request-Method', 'POST'],
   ['Access-Control-Request-Headers', 'x, (y), z'],
-  ['X-Emulator-Sandbox', 'other'],
-  ['X-Emulator-Sandbox', ''],
-  ['X-Emulator-Sandbox', 'No Such'],
-  ['X-Emulator-Fault', '"not a token"'],
-  ['X-Emulator-Fault', 'no-such-preset'],
-  ['X-Emulator-Fault', ';;;'],
+  ['X-Emulator-Sandbox', 'other', '', 'No Such'],
+  ['X-Emulator-Fault', '"not a token"', 'no-such-preset', ';;;'],
   ['Accept', 'text/html'],
   ['Accept-Encoding', 'br, gzip'],
   ['If-None-Match', '*'],
@@ -125,15 +69,21 @@ const ODD_HEADERS: readonly (readonly [string, string])[] = [
   ['Cookie', 'a=b; __proto__=c'],
   ['X-Forwarded-For', "1.2.3.4'--"],
   ['X-HTTP-Method-Override', 'DELETE'],
-  ['Content-Type', 'text/plain'],
-  ['Content-Type', 'application/json; charset=latin1'],
-  ['Content-Type', 'application/json;charset=UTF-8'],
-  ['Content-Type', 'application/x-ndjson'],
-  ['Content-Type', 'nonsense'],
-  ['Content-Encoding', 'gzip'],
-  ['Content-Encoding', 'zip'],
-  ['Content-Encoding', 'identity'],
-]
+  [
+    'Content-Type',
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/json;charset=UTF-8',
+    'application/x-ndjson',
+    'nonsense',
+  ],
+  ['Content-Encoding', 'gzip', 'zip', 'identity'],
+])
+
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND']
+const COLLECTIONS = ['teamspaces', 'users', 'messages', 'agents', 'batch_predictions', 'pages']
+const HOSTS = ['evil.example', '', '127.0.0.1', '0177.0.0.1', 'localhost:1, evil', '[::1']
+const UNKNOWN = ['unknown', 'id', '__proto__', 'constructor', '', 'object']
 
 const ODD_BODIES: readonly Buffer[] = [
   '',
@@ -200,16 +150,12 @@ const onObject =
     draft.json = Object.fromEntries(entries)
   }
 
-/** All mutations of a request. */
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'wrong type': somewhere(WRONG),
   'odd text': somewhere(TEXTS),
   'missing member': onObject((entries, chance) => void entries.splice(chance.int(0, entries.length), 1)),
   'unknown member': onObject((entries, chance) => {
-    entries.push([
-      pick(chance, ['unknown', 'id', '__proto__', 'constructor', '', 'object']),
-      pick(chance, WRONG),
-    ])
+    entries.push([pick(chance, UNKNOWN), pick(chance, WRONG)])
   }),
   'other body': (draft, { chance }) => {
     draft.raw = chance.int(0, 20) === 0 ? BAD_UTF8 : pick(chance, ODD_BODIES)
@@ -228,15 +174,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'other id': (draft, { chance, sandbox }) => {
     const at = chance.int(1, draft.segments.length - 1)
-    const collection = pick(chance, [
-      'teamspaces',
-      'users',
-      'messages',
-      'agents',
-      'batch_predictions',
-      'pages',
-    ])
-    draft.segments[at] = encodeURIComponent(someId(sandbox, collection, chance))
+    draft.segments[at] = encodeURIComponent(someId(sandbox, pick(chance, COLLECTIONS), chance))
   },
   'odd segment': (draft, { chance }) => {
     draft.segments[chance.int(1, draft.segments.length - 1)] = pick(chance, ODD_SEGMENTS)
@@ -260,17 +198,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     pick(chance, ways)()
   },
   'other method': (draft, { chance }) => {
-    draft.method = pick(chance, [
-      'GET',
-      'POST',
-      'PATCH',
-      'DELETE',
-      'PUT',
-      'HEAD',
-      'OPTIONS',
-      'TRACE',
-      'PROPFIND',
-    ])
+    draft.method = pick(chance, METHODS)
   },
   'odd query': (draft, { chance }) => {
     const [name, value] = pick(chance, ODD_QUERIES)
@@ -297,10 +225,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     draft.headers.push([name, value], [name, value])
   },
   'other host': (draft, { chance }) => {
-    setHeader(
-      draft,
-      'Host',
-      pick(chance, ['evil.example', '', '127.0.0.1', '0177.0.0.1', 'localhost:1, evil', '[::1']),
-    )
+    setHeader(draft, 'Host', pick(chance, HOSTS))
   },
 }

@@ -1,33 +1,27 @@
-import { isObject } from '../../../src/core/json.ts'
 import { START } from '../../support/base-state.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { runNode, ZONES } from './processes.ts'
-import { digestOf, type Exchange, record, replay, whole } from './replay.ts'
+import { type Exchange, record, replay, whole } from './replay.ts'
 import { inWords } from './request-wire.ts'
-import { runSuite } from './suite.ts'
 import { type Variant, variants } from './variants.ts'
 
 const SIZES = {
-  short: { requests: 400, withSuite: false },
-  long: { requests: 10_000, withSuite: true },
-} as const satisfies Record<Scale, object>
+  short: 400,
+  long: 10_000,
+} as const satisfies Record<Scale, number>
 
 const SEED = 20_260_305
 
-/** Differences that are reported in full. */
 const MAX_TOLD = 5
 
-/** F5: hidden dependence. */
 export const f5: Proof = {
   id: 'F5',
   promise:
-    'No response depends on the order of records, lists, result lines or fields, on the instant at which a sandbox starts, or on the time zone.',
+    'No response depends on the order of records, lists, result lines or fields, or on the instant at which a sandbox starts.',
   run: (scale, say) => runVariants(SIZES[scale], say),
 }
 
-/** Replays a generated script in sandboxes with irrelevant differences, and runs the suite in three zones. */
-export async function runVariants(
-  { requests, withSuite }: { readonly requests: number; readonly withSuite: boolean },
+async function runVariants(
+  requests: number,
   say: (line: string) => void,
   seed = SEED,
 ): Promise<readonly Figure[]> {
@@ -37,9 +31,6 @@ export async function runVariants(
     say(`F5: ${variant.name}`)
     figures.push(...(await compare(script, variant, say)))
   }
-  figures.push(none('time zones with other responses', await otherZones(script, seed, say)))
-  if (!withSuite) return figures
-  for (const [n, zone] of ['UTC', ...ZONES].entries()) figures.push(...(await runSuite(zone, seed + n, say)))
   return figures
 }
 
@@ -67,28 +58,4 @@ async function compare(
   return normal === whole
     ? [figure]
     : [atLeast(`${name}: responses in which it is visible`, shown, 1), figure]
-}
-
-async function otherZones(
-  script: readonly Exchange[],
-  seed: number,
-  say: (line: string) => void,
-): Promise<number> {
-  const file = new URL('./zone.ts', import.meta.url).pathname
-  const here = digestOf(script)
-  const offsets = new Set<unknown>()
-  let different = 0
-  for (const zone of ZONES) {
-    const args = ['--import', 'tsx', file, String(script.length), String(seed)]
-    const { code, out, err } = await runNode(args, zone)
-    if (code !== 0) throw new Error(`the script under TZ=${zone} ended with ${code}: ${err}`)
-    const told: unknown = JSON.parse(out)
-    if (!isObject(told)) throw new Error(`the script printed ${out}`)
-    offsets.add(told.offset)
-    if (told.digest !== here) different += 1
-    say(`F5: TZ=${zone} ${told.digest === here ? 'gives the same responses' : 'gives other responses'}`)
-  }
-  // Node uses UTC for an unknown zone, and the proof would test nothing.
-  if (offsets.size !== ZONES.length) throw new Error('the machine lacks the time zones that this proof needs')
-  return different
 }

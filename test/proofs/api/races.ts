@@ -38,7 +38,6 @@ const RACES: readonly Race[] = [
   { name: 'PATCH against PATCH', run: patches, outcomes: 6 },
 ]
 
-/** Runs this many interleavings of each race. */
 export async function runRaces(count: number, seed: number, say: (line: string) => void): Promise<Figure[]> {
   const { emulator, defects } = await proofEmulator({
     limits: false,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
@@ -14,22 +13,18 @@ import { Memory, type Source } from './valid.ts'
 /** The port in Host headers: the same for every sandbox, so that responses do not differ by it. */
 const PORT = 4010
 
-/** A request of a script and its response. */
 export interface Exchange extends Generated {
   readonly response: RawResponse
 }
 
 export type Collections = Readonly<Record<string, readonly object[]>>
 
-/** The options of a sandbox in which a script is replayed. */
 export interface Setting {
   readonly collections?: Collections
   readonly options?: InternalOptions
-  /** Changes each request before it is sent. */
   readonly change?: (sent: Sent) => Sent
 }
 
-/** Generates a script against a new sandbox, and records every response. */
 export async function record(
   requests: number,
   seed: number,
@@ -59,13 +54,6 @@ export async function record(
   }
 }
 
-/** One digest of all responses to a script. */
-export function digestOf(script: readonly Exchange[]): string {
-  const hash = createHash('sha256')
-  for (const { response } of script) hash.update(whole(response))
-  return hash.digest('hex')
-}
-
 // If a request has no valid Host, URLs in its response contain the real port, which differs between emulators.
 async function responseOf(...asked: Parameters<typeof respondInProcess>) {
   const response = await respondInProcess(...asked)
@@ -73,7 +61,6 @@ async function responseOf(...asked: Parameters<typeof respondInProcess>) {
   return { ...response, text: response.text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port') }
 }
 
-/** A response with all its parts, as text. */
 export function whole({ status, headers, text }: RawResponse): string {
   return JSON.stringify([status, [...headers], text])
 }

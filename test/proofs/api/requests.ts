@@ -39,7 +39,6 @@ interface Run {
   readonly counts: Counts
 }
 
-/** The counts of a whole run. */
 class Counts {
   http = 0
   inProcess = 0
@@ -56,7 +55,6 @@ class Counts {
   readonly operations = new Map<string, number>()
 }
 
-/** F1: generated requests over all routes. */
 export const f1: Proof = {
   id: 'F1',
   promise:
@@ -64,7 +62,6 @@ export const f1: Proof = {
   run: (scale, say) => runRequests(SIZES[scale], say),
 }
 
-/** Sends this many requests: over HTTP, or to the API in process. */
 export async function runRequests(
   size: { readonly requests: number; readonly httpEvery: number; readonly digestEvery: number },
   say: (line: string) => void,
@@ -87,13 +84,12 @@ export async function runRequests(
     }
     const seconds = (performance.now() - started) / 1000
     if (defects.length > 0) say(`F1: the emulator reported an internal error: ${String(defects[0])}`)
-    return figures(run.counts, {
-      seed,
-      seconds,
-      exceptions: crashes.exceptions.length,
-      rejections: crashes.rejections.length,
-      defects: defects.length,
-    })
+    return [
+      ...figures(run.counts, seed, seconds),
+      none('uncaught errors', crashes.exceptions.length),
+      none('unhandled rejections', crashes.rejections.length),
+      none('internal errors reported by the emulator', defects.length),
+    ]
   } finally {
     run.connection.close()
     await emulator.close()
@@ -204,17 +200,18 @@ function digestOf({ sandboxes }: RunningEmulator): string {
   return hash.digest('hex')
 }
 
-interface Outcome {
-  readonly seed: number
-  readonly seconds: number
-  readonly exceptions: number
-  readonly rejections: number
-  readonly defects: number
-}
+const KINDS: readonly (readonly [kind: Broken, what: string])[] = [
+  ['unsolicited 5xx', 'unsolicited 5xx'],
+  ['response schema', 'responses that violate their schema'],
+  ['error form', 'errors of another form, or of valid requests'],
+  ['headers', 'responses with missing or wrong headers'],
+  ['accepted', 'accepted requests that the document forbids'],
+]
 
-function figures(counts: Counts, { seed, seconds, exceptions, rejections, defects }: Outcome): Figure[] {
+function figures(counts: Counts, seed: number, seconds: number): Figure[] {
   const statuses = [...counts.statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`)
   const total = counts.http + counts.inProcess
+  const succeeded = (100 * counts.succeeded) / counts.valid
   return [
     tried('seed', seed),
     tried('requests over HTTP', counts.http),
@@ -225,21 +222,10 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, defect
     tried('sandbox digests compared before and after refusals', counts.digests),
     tried('requests per second', Math.round(total / seconds)),
     atLeast('operations called', counts.operations.size, workspaceService.operations.size),
-    atLeast(
-      'percent of valid requests that succeeded',
-      Math.round((100 * counts.succeeded) / counts.valid),
-      60,
-    ),
+    atLeast('percent of valid requests that succeeded', Math.round(succeeded), 60),
     atLeast('responses with 429', counts.limited, 1),
-    none('uncaught errors', exceptions),
-    none('unhandled rejections', rejections),
-    none('internal errors reported by the emulator', defects),
     none('requests without a response', counts.unanswered),
-    none('unsolicited 5xx', counts.broken.get('unsolicited 5xx') ?? 0),
-    none('responses that violate their schema', counts.broken.get('response schema') ?? 0),
-    none('errors of another form, or of valid requests', counts.broken.get('error form') ?? 0),
-    none('responses with missing or wrong headers', counts.broken.get('headers') ?? 0),
-    none('accepted requests that the document forbids', counts.broken.get('accepted') ?? 0),
+    ...KINDS.map(([kind, what]) => none(what, counts.broken.get(kind) ?? 0)),
     none('refused requests that changed the sandbox', counts.changed),
   ]
 }

@@ -83,11 +83,9 @@ export function busyCollections(): Readonly<Record<string, readonly object[]>> {
 /** An emulator of a busy sandbox, in memory, with a clock frozen at {@link START}. */
 export interface ProofEmulator {
   readonly emulator: RunningEmulator
-  /** Internal errors of the emulator so far. */
   readonly defects: readonly unknown[]
 }
 
-/** Starts an emulator on a free port of 127.0.0.1; the caller closes it. */
 export async function proofEmulator(options: InternalOptions = {}): Promise<ProofEmulator> {
   const defects: unknown[] = []
   const emulator = await openEmulator({

@@ -6,7 +6,6 @@ import { workspaceService } from '../../../src/emulator/service.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 import { builtState, startAt } from '../../support/built-state.ts'
 
-/** The options and the starting state of the sandboxes of one proof. */
 export interface Origin {
   readonly options: SandboxOptions
   readonly start: SandboxState
@@ -42,7 +41,6 @@ export async function originOf(
   return { options, start }
 }
 
-/** Creates a sandbox in the starting state of its origin. */
 export function sandboxFrom({ options, start }: Origin): Sandbox {
   return new Sandbox(options, start)
 }

@@ -12,15 +12,11 @@ export interface Draft {
   /** Segments of the path after the base URL, percent-encoded. */
   segments: string[]
   query: [string, string][]
-  /** Appended to the query unchanged. */
   tail: string
   headers: [string, string][]
-  /** The path before `/v1`. */
   prefix: string
   base: string
-  /** JSON to send; undefined for none. */
   json: Json | undefined
-  /** Bytes to send instead of the JSON. */
   raw: Buffer | undefined
   /** The names of its mutations; empty for a valid request. */
   readonly mutations: string[]
@@ -39,7 +35,6 @@ export class Memory {
   }
 }
 
-/** The inputs of a generated request. */
 export interface Source {
   readonly sandbox: Sandbox
   readonly memory: Memory

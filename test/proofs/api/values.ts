@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../../src/core/json.ts'
 import type { Chance } from '../../../src/core/random.ts'
 
-/** Texts that often reveal bugs. */
 export const TEXTS = [
   'Plan',
   'a',
@@ -68,7 +67,6 @@ export function sampleOf(schema: JsonObject, chance: Chance): Json {
   }
 }
 
-/** An object with every required field, and some of the others. */
 export function objectOf(schema: JsonObject, chance: Chance): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : []
   const members: [string, Json][] = []
@@ -106,7 +104,6 @@ function textOf(schema: JsonObject, chance: Chance): string {
   return text.length < least || text.length > most ? 'x'.repeat(Math.max(1, least)) : text
 }
 
-/** One of the choices, which must not be empty. */
 export function pick<T>(chance: Chance, choices: readonly T[]): T {
   const [first, ...others] = choices
   if (first === undefined) throw new Error('there is nothing to choose from')

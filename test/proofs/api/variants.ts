@@ -20,7 +20,6 @@ export interface Variant {
 
 const BEGIN = Date.parse(START)
 
-/** The assumption about the order of lists. */
 const LIST_ORDER = 'U020'
 
 /** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
@@ -31,7 +30,6 @@ const CLOCKS = [
   '2038-01-19T03:14:07Z',
 ]
 
-/** All properties that responses must not depend on. */
 export function variants(seed: number): readonly Variant[] {
   return [
     { name: 'the same sandbox again', setting: {} },

@@ -4,7 +4,6 @@ import { shoot } from '../../bench/load.ts'
 import { KEY } from '../../bench/servers.ts'
 import { pause } from '../stage.ts'
 
-/** Maximum number of requests in flight. */
 const WORKERS = 32
 
 const SCHEMA = {
@@ -23,10 +22,8 @@ function batch(items: number): string {
   })
 }
 
-/** The counts of a load. */
 export interface Heard {
   requests: number
-  /** Responses with an unexpected status, and missing responses. */
   readonly unexpected: string[]
 }
 

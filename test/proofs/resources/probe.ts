@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comesTrue, type Stage, type Started } from '../stage.ts'
 
-/** The resources of a process. Memory in MiB. */
 export interface Look {
   readonly reports: number
   /** `live`: the memory after a garbage collection. */
@@ -10,14 +9,11 @@ export interface Look {
   readonly timers: number
 }
 
-/** A running emulator whose resources can be measured. */
 export interface Probed {
   readonly started: Started
   readonly port: number
   look(): Promise<Look>
-  /** The number of open files, sockets and pipes. */
   handles(): number
-  /** Resident memory now and its maximum so far, in MiB. */
   resident(): { readonly now: number; readonly most: number }
 }
 

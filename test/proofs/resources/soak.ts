@@ -13,7 +13,6 @@ export interface Plan {
   readonly round: number
   /** Rounds until caches are full and code is compiled. */
   readonly warmUp: number
-  /** Requests per second. */
   readonly rate: number
 }
 
@@ -23,12 +22,10 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
 }
 
 const READERS = 10
-/** The permitted difference of open handles between rounds. */
 const MAX_HANDLES = 5
 
 /** A measurement at the end of a round, without connections. */
 interface Sample extends Look {
-  /** Milliseconds since the start. */
   readonly at: number
   readonly handles: number
 }
@@ -74,7 +71,6 @@ function perHour(points: readonly (readonly [ms: number, value: number])[]): num
   return slopes.length === 0 ? 0 : median(slopes) * 3_600_000
 }
 
-/** Runs the load of a plan against the built emulator. */
 export async function soak(
   plan: Plan,
   scale: Scale,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,10 +5,8 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
-/** An emulator of a proof, and its internal errors. */
 export interface Proving {
   readonly emulator: RunningEmulator
-  /** Unexpected errors; must stay empty. */
   readonly defects: unknown[]
 }
 
@@ -38,20 +35,6 @@ export async function against<T>(
   }
 }
 
-/**
- * A digest of everything that a refused request must not change: all sandboxes with their rate windows and logs.
- * @param withRequests whether the number of requests is a part of it
- */
-export function digestOf({ sandboxes }: RunningEmulator, { withRequests } = { withRequests: true }): string {
-  const digests = sandboxes.list().map(({ sandbox }) => {
-    const { counters, ...document } = sandbox.document()
-    const requests = withRequests ? [counters, sandbox.log.requests] : { ...counters, requests: 0 }
-    return [document, sandbox.limits.windows.save(), requests]
-  })
-  return createHash('sha256').update(JSON.stringify(digests)).digest('hex')
-}
-
-/** Runs a function with a folder that is removed afterwards. */
 export async function withFolder<T>(part: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
   try {
@@ -59,15 +42,4 @@ export async function withFolder<T>(part: (folder: string) => Promise<T>): Promi
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** Whether the API still responds to a request. */
-export async function isAlive({ controlUrl, baseUrl }: RunningEmulator, key: string): Promise<boolean> {
-  const headers = { authorization: `Bearer ${key}` }
-  const responses = await Promise.all([
-    fetch(`${controlUrl}/health`),
-    fetch(`${baseUrl}/data-views`, { headers }),
-  ])
-  const texts = await Promise.all(responses.map((response) => response.text()))
-  return responses.every(({ status }) => status === 200) && texts.every((text) => text.startsWith('{'))
 }
