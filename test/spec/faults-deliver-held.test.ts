@@ -11,18 +11,6 @@ const RACE: FaultDraft = {
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('the webhook of a batch arrives before the response with its id', { tags: ['U060'] }, async () => {
-  const order: string[] = []
-  const { emulator } = await webhookEmulator(({ body }) => {
-    order.push(`webhook ${body.id}`)
-    return 200
-  })
-  await armed(emulator, RACE)
-  const { status, body } = await emulator.post('/batch-predictions', aBatch({ items: 1 }))
-  order.push(`answer ${body.id}`)
-  expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
-})
-
 test('a receiver can retrieve a batch while the response to its creation is held', {
   tags: ['U060'],
 }, async () => {

@@ -40,19 +40,6 @@ test('a subscription can be created, listed without its secret, and removed', {
   expect(receiver.received).toEqual([])
 })
 
-test('a subscription gets only webhooks of its types', { tags: ['U046'] }, async () => {
-  const { emulator } = await webhookEmulator()
-  const [some, none] = [await webhookReceiver(), await webhookReceiver()]
-  await emulator.control('POST', '/webhooks', {
-    url: some.url,
-    events: ['batch_prediction.completed', 'batch_prediction.failed'],
-  })
-  await emulator.control('POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect([some.received.length, none.received.length]).toEqual([1, 0])
-})
-
 test.for([
   ['/url', { url: 'ftp://127.0.0.1/' }, 'http or https'],
   ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not contain a user name'],
@@ -115,35 +102,6 @@ test('a redeliver sends the same body as the next attempt', {
   expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
   expect(await deliveriesOf(emulator)).toMatchObject([{ id, status: 'delivered' }])
   expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
-})
-
-test('a redeliver sends a waiting delivery at once, but is refused for one in flight', {
-  tags: ['U060'],
-}, async () => {
-  let held: (() => void) | undefined
-  const { emulator, receiver } = await webhookEmulator(
-    ({ headers }, res) => {
-      if (headers['x-emulator-delivery-attempt'] === '1') return 500
-      held = () => res.writeHead(200).end()
-      return undefined
-    },
-    { settings: { 'webhooks.retry': ['1d'] } },
-  )
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const [{ id, status }] = await deliveriesOf(emulator)
-  expect(status).toBe('waiting')
-  expect((await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
-  await receiver.arrived(2)
-  const conflict = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
-  expect([conflict.status, conflict.body.message]).toEqual([
-    409,
-    'The delivery is sending: it is already in progress.',
-  ])
-  held?.()
-  const { events } = await pass(emulator, '40d')
-  expect(events.map(({ kind }) => kind)).not.toContain('webhook.retry')
-  expect(receiver.received).toHaveLength(2)
 })
 
 test('a reset restores subscriptions and deliveries to the start', { tags: ['U060'] }, async () => {

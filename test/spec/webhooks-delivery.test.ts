@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createBatch, intervene } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
@@ -19,67 +18,6 @@ test('by default a webhook is not signed and not retried, and its type is in X-E
   ])
 })
 
-test('the result of an advance contains every attempt, at its instant and in order', {
-  tags: ['U060'],
-}, async () => {
-  const { emulator, receiver } = await webhookEmulator(
-    ({ headers }) => (headers['x-emulator-delivery-attempt'] === '3' ? 204 : 503),
-    {
-      settings: { 'webhooks.retry': ['10s', '1m'] },
-    },
-  )
-  const { id } = await createBatch(emulator, { items: 1 })
-  const result = await pass(emulator, '1h')
-  const [delivery] = await deliveriesOf(emulator)
-  const ref = `webhook_deliveries/${delivery.id}`
-  const attempt = (n: number, status: number) => ({
-    url: receiver.url,
-    attempt: n,
-    status,
-    ms: expect.any(Number),
-  })
-  const cause = `batch.complete:batch_predictions/${id}`
-  expect(result.events.filter((event) => event.ref === ref)).toMatchObject([
-    {
-      at: '2026-03-01T12:00:03.200Z',
-      kind: 'webhook.failed',
-      to: 'waiting',
-      caused_by: cause,
-      webhook: attempt(1, 503),
-    },
-    { at: '2026-03-01T12:00:13.200Z', kind: 'webhook.retry', from: 'waiting', to: 'pending' },
-    { at: '2026-03-01T12:00:13.200Z', kind: 'webhook.failed', to: 'waiting', webhook: attempt(2, 503) },
-    { at: '2026-03-01T12:01:13.200Z', kind: 'webhook.retry' },
-    { at: '2026-03-01T12:01:13.200Z', kind: 'webhook.delivered', to: 'delivered', webhook: attempt(3, 204) },
-  ])
-  expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1)
-  expect(receiver.received.map(({ headers }) => headers['x-emulator-delivery-attempt'])).toEqual([
-    '1',
-    '2',
-    '3',
-  ])
-})
-
-test('a signature is the HMAC of the sent body; the secret of a subscription takes precedence', {
-  tags: ['U060'],
-}, async () => {
-  const receiver = await webhookReceiver()
-  const { emulator } = await webhookEmulator(undefined, {
-    settings: {
-      'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'v1=' },
-      'webhooks.subscriptions': [{ url: receiver.url }, { url: `${receiver.url}/own`, secret: 'own' }],
-    },
-  })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const expected = (text: string, secret: string) =>
-    `v1=${createHmac('sha256', secret).update(text).digest('hex')}`
-  expect(receiver.received).toHaveLength(2)
-  for (const { path, headers, text } of receiver.received) {
-    expect(headers['x-sign']).toBe(expected(text, path.endsWith('own') ? 'own' : 'general'))
-  }
-})
-
 test('the typed envelope contains the object and its type', { tags: ['U060'] }, async () => {
   const settings = { 'webhooks.envelope': 'typed', 'webhooks.event_header': 'X-Kind' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
@@ -93,56 +31,6 @@ test('the typed envelope contains the object and its type', { tags: ['U060'] }, 
     created_at: '2026-03-01T12:00:03.200Z',
     data: (await emulator.get(`/batch-predictions/${id}`)).body,
   })
-})
-
-test('a receiver that does not respond in time is a failed attempt, and time continues', {
-  tags: ['U060'],
-}, async () => {
-  const settings = { 'webhooks.timeout': '100ms' }
-  const { emulator } = await webhookEmulator(() => undefined, { settings })
-  await createBatch(emulator)
-  const result = await pass(emulator, '1h')
-  expect(result.to).toBe('2026-03-01T13:00:00.000Z')
-  expect(await deliveriesOf(emulator)).toMatchObject([
-    { status: 'failed', attempts: [{ outcome: 'timeout', status: null, error: 'no response within 100ms' }] },
-  ])
-})
-
-test('redirects are not followed', { tags: ['U060'] }, async () => {
-  const other = await webhookReceiver()
-  const { emulator } = await webhookEmulator((_received, res) => {
-    res.writeHead(307, { location: other.url }).end()
-    return undefined
-  })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(other.received).toEqual([])
-  expect(await deliveriesOf(emulator)).toMatchObject([
-    { attempts: [{ status: 307, error: 'responded with 307; redirects are not followed' }] },
-  ])
-})
-
-test('at most 20 webhooks are in flight at once, and all of them arrive', { tags: ['U060'] }, async () => {
-  const held: (() => void)[] = []
-  const { emulator, receiver } = await webhookEmulator((_received, res) => {
-    held.push(() => res.writeHead(200).end())
-    return undefined
-  })
-  for (let n = 0; n < 30; n++) intervene(emulator, 'complete', (await createBatch(emulator, { items: 1 })).id)
-  await receiver.arrived(20)
-  expect(await receiver.connections()).toBe(20)
-  const passed = pass(emulator, '0s')
-  for (let n = 0; n < 30; n++) {
-    await receiver.arrived(n + 1)
-    expect(receiver.received.length).toBeLessThanOrEqual(20 + n)
-    held[n]?.()
-  }
-  const delivered = (await passed).events.filter(({ kind }) => kind === 'webhook.delivered')
-  const created = emulator.state('webhook_deliveries').map(({ id }) => `webhook_deliveries/${id}`)
-  expect(delivered.map(({ ref }) => ref)).toEqual(created.slice(-delivered.length))
-  expect(emulator.state('webhook_deliveries').map(({ status }) => status)).toEqual(
-    created.map(() => 'delivered'),
-  )
 })
 
 test('events at one instant run one after the other, so each receiver sees the state of its webhook', {

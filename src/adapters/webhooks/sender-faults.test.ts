@@ -6,13 +6,11 @@ import {
   type OutboxEmulator,
   outboxEmulator,
   promptSend,
-  START,
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
 import type { DeliverFault } from '../../core/faults/deliver.ts'
 import type { FaultRule } from '../../core/faults/rule.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
-import type { Bounds, Send } from './send.ts'
 
 /** Arms a rule that matches every webhook. */
 function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<FaultRule> = {}): FaultRule {
@@ -22,50 +20,6 @@ function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<Faul
 function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map(({ id }) => id)
 }
-
-function moments(emulator: OutboxEmulator) {
-  return emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])
-}
-
-test('copies of a delivery have the same id and body, and each is a first attempt', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { copies: 3 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  const [first] = emulator.tell({ n: 1 })
-  await sender.whenIdle()
-  const headers = { 'X-Emulator-Delivery': first?.id, 'X-Emulator-Delivery-Attempt': '1' }
-  expect(sent).toMatchObject([{ headers }, { headers }, { headers }])
-  expect(new Set(sent.map(({ body }) => body.toString()))).toEqual(new Set(['{"n":1}']))
-})
-
-test('a dropped delivery is never sent, and the drop is reported before the sender becomes idle', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { drop: true }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  await sender.whenIdle()
-  const [dropped] = emulator.tell()
-  expect(sender.isIdle).toBe(false)
-  await sender.whenIdle()
-  emulator.tell({ n: 2 })
-  await sender.whenIdle()
-  await emulator.advance(86_400_000)
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}'])
-  expect(emulator.happened).toMatchObject([
-    {
-      at: '2026-03-01T12:00:00.000Z',
-      kind: 'webhook.dropped',
-      ref: `webhook_deliveries/${dropped?.id}`,
-      description: 'thing.made to http://127.0.0.1:9000/hook was dropped by r: it is never sent.',
-      from: 'pending',
-      to: 'dropped',
-      caused_by: 'control',
-    },
-    { kind: 'webhook.delivered' },
-  ])
-  expect(emulator.happened[0]?.webhook).toBe(undefined)
-})
 
 test('a dropped delivery in a restored state is not reported, even by a new sender', async () => {
   const emulator = await outboxEmulator()
@@ -83,24 +37,6 @@ test('a dropped delivery in a restored state is not reported, even by a new send
   first.stop()
   await emulator.sender({ send }).whenIdle()
   expect(emulator.happened).toEqual([])
-})
-
-test('a delayed delivery is sent at its due time, and an advance waits for it', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { delay: '10s' }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  emulator.tell({ n: 1 })
-  emulator.tell({ n: 2 })
-  await sender.whenIdle()
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}'])
-  await emulator.advance(60_000)
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}', '{"n":1}'])
-  expect(moments(emulator)).toEqual([
-    [0, 'webhook.delivered', 'delivered'],
-    [10_000, 'webhook.release', 'pending'],
-    [10_000, 'webhook.delivered', 'delivered'],
-  ])
 })
 
 test('a delivery with order after-next is sent when the next one has its response, not before', async () => {
@@ -166,36 +102,6 @@ test('a dropped delivery does not release the held one before it', async () => {
   emulator.tell({ n: 3 })
   await sender.whenIdle()
   expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([3, 1])
-})
-
-test('a fault rule can set the timeout of an attempt', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { timeout_ms: 25 }, { times: 1 })
-  const bounds: Bounds[] = []
-  const { send } = promptSend(200)
-  const noting: Send = (message, given) => {
-    bounds.push(given)
-    return send(message, given)
-  }
-  const sender = emulator.sender({ send: noting })
-  emulator.tell()
-  emulator.tell()
-  await sender.whenIdle()
-  expect(bounds.map(({ timeout }) => timeout)).toEqual([25, 10_000])
-})
-
-test('a held delivery is sent by the next sender of the sandbox', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next' }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const first = emulator.sender({ send })
-  emulator.tell({ n: 1 })
-  await first.whenIdle()
-  first.stop()
-  const second = emulator.sender({ send })
-  emulator.tell({ n: 2 })
-  await second.whenIdle()
-  expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([2, 1])
 })
 
 const fault = fc.oneof(

@@ -69,7 +69,7 @@ test('a failed attempt reports its cause and the time of the next one, which an 
   const sender = emulator.sender({ send: promptSend(503, 503, 200).send })
   const [{ id } = { id: '' }] = emulator.tell()
   await sender.whenIdle()
-  expect(emulator.delivery(id).status).toBe('waiting')
+  expect(emulator.delivery(id)).toMatchObject({ status: 'waiting', retry_at: '2026-03-01T12:00:10.000Z' })
   await emulator.advance(9_999)
   expect(emulator.delivery(id).attempts).toHaveLength(1)
   await emulator.advance(60_001)

@@ -10,7 +10,7 @@ import {
 import type { DeliverFault } from '../faults/deliver.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import { change } from '../sandboxes/change.ts'
-import { beginAttempt, endAttempt, redeliver } from './delivery.ts'
+import { redeliver } from './delivery.ts'
 import { DueDeliveries } from './queue.ts'
 
 const SECOND = 1_000
@@ -25,20 +25,6 @@ function horizon(emulator: OutboxEmulator) {
     .horizon()
     .map(({ kind, due_at, ref, description }) => [kind, due_at, ref, description])
 }
-
-test('copies are separate deliveries with the same body, and name the first', async () => {
-  const emulator = await outboxEmulator({ settings: { 'webhooks.envelope': 'typed' } })
-  arm(emulator, { copies: 3 })
-  const [first, ...copies] = emulator.tell({ n: 1 })
-  expect(first).toMatchObject({ status: 'pending', faults: { rules: ['r'] }, body: { id: first?.id } })
-  expect(copies).toHaveLength(2)
-  for (const copy of copies) {
-    const { id, faults, ...others } = copy
-    expect(faults).toEqual({ rules: ['r'], copy_of: first?.id })
-    expect({ ...others, id: first?.id, faults: first?.faults }).toEqual(first)
-  }
-  expect(new Set(emulator.deliveries().map(({ id }) => id)).size).toBe(3)
-})
 
 test('a rule decides about each subscriber, by type and url, and counts', async () => {
   const other = { ...subscription, id: 'hook-2', url: 'http://127.0.0.1:9000/other' }
@@ -65,39 +51,6 @@ test('a webhook without a subscriber is not counted by any rule', async () => {
   arm(emulator, { drop: true })
   emulator.tell()
   expect(emulator.sandbox.document().fault_counters).toEqual([])
-})
-
-test('a dropped delivery is a record without attempts, and nothing is due', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { drop: true, copies: 2 })
-  const dropped = emulator.tell()
-  expect(dropped).toMatchObject([
-    { status: 'dropped', attempts: [], retry_at: null, faults: { rules: ['r'], drop: true } },
-  ])
-  expect([horizon(emulator), new DueDeliveries(emulator.sandbox.store).next()]).toEqual([[], undefined])
-})
-
-test('a delay makes the first attempt wait on the virtual clock, visibly', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { delay: '90s', copies: 2 })
-  const [first, copy] = emulator.tell()
-  const ids = [first?.id ?? '', copy?.id ?? '']
-  expect(horizon(emulator)).toEqual(
-    ids.map((id) => [
-      'webhook.release',
-      '2026-03-01T12:01:30.000Z',
-      `webhook_deliveries/${id}`,
-      `Attempt 1 to deliver thing.made to ${HOOK}, held back by r.`,
-    ]),
-  )
-  await emulator.advance(90 * SECOND - 1)
-  expect(emulator.delivery(ids[0] ?? '')).toMatchObject({
-    status: 'waiting',
-    retry_at: '2026-03-01T12:01:30.000Z',
-  })
-  await emulator.advance(1)
-  for (const id of ids) expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retry_at: null })
-  expect(horizon(emulator)).toEqual([])
 })
 
 test('a delay of 0 does not wait', async () => {
@@ -133,39 +86,6 @@ test('a held delivery waits for a later one to the same subscriber', async () =>
     due.heldFor(delivery as NonNullable<typeof held>).map(({ id }) => id)
   expect([heldFor(before), heldFor(elsewhere), heldFor(held)]).toEqual([[], [], []])
   expect(heldFor(next)).toEqual([held?.id])
-})
-
-test('a delivery that is held and delayed waits for the longer of the two', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next', delay: '5m' }, { times: 1 })
-  arm(emulator, { order: 'after-next', delay: '5s' }, { id: 's' })
-  expect([...emulator.tell(), ...emulator.tell({}, 'thing.broken')].map(({ retry_at }) => retry_at)).toEqual([
-    '2026-03-01T12:05:00.000Z',
-    '2026-03-01T12:00:05.000Z',
-  ])
-})
-
-test('a rule about retries changes the schedule of its own deliveries only', async () => {
-  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1h', '1h'] } })
-  arm(emulator, { retries: ['5s'] }, { times: 1 })
-  const [faulted] = emulator.tell()
-  const [other] = emulator.tell()
-  const fail = (id = '') => {
-    const sending = change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
-    change(emulator.sandbox, (scope) =>
-      endAttempt(scope, id, sending.attempts.length, {
-        outcome: 'failed',
-        status: 500,
-        error: 'responded with 500',
-      }),
-    )
-    return emulator.delivery(id)
-  }
-  expect(fail(faulted?.id).retry_at).toBe('2026-03-01T12:00:05.000Z')
-  expect(fail(other?.id).retry_at).toBe('2026-03-01T13:00:00.000Z')
-  expect(horizon(emulator).map(([kind]) => kind)).toEqual(['webhook.retry', 'webhook.retry'])
-  await emulator.advance(5 * SECOND)
-  expect(fail(faulted?.id).status).toBe('failed')
 })
 
 test.for<[string, DeliverFault]>([
