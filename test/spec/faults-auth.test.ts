@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuthFault } from '../../src/core/faults/auth.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
-import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
@@ -25,13 +24,6 @@ test('an expired key is refused with 401, and the challenge contains invalid_tok
     decided: 'authenticate',
     caller: { key_id: 'key-owner' },
   })
-})
-
-test('an expired key is problem details on batch endpoints', { tags: ['R121'] }, async () => {
-  const emulator = await batchEmulator()
-  auth(emulator, { expire_now: true })
-  const response = await emulator.post('/batch-predictions', aBatch())
-  expect([response.status, response.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
 })
 
 test('a key expires after the given number of calls, counted for each key', { tags: ['R121'] }, async () => {

@@ -26,8 +26,8 @@ function scripted(emulator: TestEmulator, emu_script: string, more: object = {})
   return createBatch(emulator, { metadata: { emu_script, project: 'north' }, ...more })
 }
 
-async function statusesOf(emulator: TestEmulator, id: string) {
-  return (await linesOf(emulator, id)).map(({ custom_id, status }) => [custom_id, status])
+async function statusesOf(emulator: TestEmulator, id: string): Promise<string[]> {
+  return (await linesOf(emulator, id)).map(({ status }) => status)
 }
 
 test('an item with emu:errored: is errored, and its error names the reason', async () => {
@@ -36,12 +36,7 @@ test('an item with emu:errored: is errored, and its error names the reason', asy
   emulator.advance('1h')
   const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual(['completed', { total: 4, succeeded: 2, errored: 2 }])
-  expect(await statusesOf(emulator, id)).toEqual([
-    ['a', 'succeeded'],
-    ['emu:errored:b', 'errored'],
-    ['emu:errored:', 'errored'],
-    ['c', 'succeeded'],
-  ])
+  expect(await statusesOf(emulator, id)).toEqual(['succeeded', 'errored', 'errored', 'succeeded'])
   const [, line] = await linesOf(emulator, id)
   expect(line.error.detail).toBe('The item is errored because its custom_id begins with emu:errored:.')
 })
@@ -55,13 +50,8 @@ test('a magic custom_id takes precedence over outcome rules of settings, but not
   const second = await createBatch(emulator, { items })
   intervene(emulator, 'change', second.id, { outcomes: [] })
   emulator.advance('1h')
-  const seen = [first, second].map(async ({ id }) =>
-    (await statusesOf(emulator, id)).map(([, status]) => status),
-  )
-  expect(await Promise.all(seen)).toEqual([
-    ['errored', 'succeeded'],
-    ['succeeded', 'succeeded'],
-  ])
+  expect(await statusesOf(emulator, first.id)).toEqual(['errored', 'succeeded'])
+  expect(await statusesOf(emulator, second.id)).toEqual(['succeeded', 'succeeded'])
 })
 
 test('an item with emu:expired: keeps the batch in progress until the window ends, and the others succeed', {
@@ -81,11 +71,7 @@ test('an item with emu:expired: keeps the batch in progress until the window end
     ['in_progress', { total: 3, processing: 1, succeeded: 2 }],
     ['expired', { total: 3, succeeded: 2, expired: 1 }],
   ])
-  expect(await statusesOf(emulator, id)).toEqual([
-    ['emu:expired:a', 'expired'],
-    ['b', 'succeeded'],
-    ['c', 'succeeded'],
-  ])
+  expect(await statusesOf(emulator, id)).toEqual(['expired', 'succeeded', 'succeeded'])
 })
 
 test('polls do not finish an item with emu:expired: either', async () => {
@@ -122,10 +108,7 @@ test('the slow item is the unfinished one after a cancel, whatever its position'
   emulator.advance('4s')
   await cancel(emulator, id)
   emulator.advance('1s')
-  expect(await statusesOf(emulator, id)).toEqual([
-    ['emu:slow:a', 'canceled'],
-    ['b', 'succeeded'],
-  ])
+  expect(await statusesOf(emulator, id)).toEqual(['canceled', 'succeeded'])
 })
 
 test('the plan of a batch shows its magic items, and a restart keeps it', async () => {
@@ -165,15 +148,6 @@ test.for([
   expect(seen).toEqual(expected)
 })
 
-test('a stuck batch continues when it is released', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await scripted(emulator, 'stuck:in_progress')
-  emulator.advance('1h')
-  intervene(emulator, 'change', id, { hold: false })
-  emulator.advance('1h')
-  expect((await retrieve(emulator, id)).status).toBe('completed')
-})
-
 test.for([
   ['fail:validating', 'failed', { errored: 4 }, { failed_at: 0 }],
   ['fail:in_progress', 'failed', { succeeded: 2, errored: 2 }, { in_progress_at: 0, failed_at: 0 }],
@@ -204,10 +178,12 @@ test('a repeated creation replays the first response, and does not run the scrip
 
 test('a script is a rule for one request, which is in its trace but not in the list of rules', async () => {
   const emulator = await batchEmulator()
-  const response = await emulator.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
-  const trace = (await emulator.control('GET', `/explain/${response.headers.get('x-emulator-request-id')}`))
-    .body
-  expect(trace.faults).toMatchObject([
+  const { headers } = await emulator.post(
+    '/batch-predictions',
+    aBatch({ metadata: { emu_script: 'instant' } }),
+  )
+  const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
+  expect(body.faults).toMatchObject([
     { rule: 'magic:instant', source: 'magic', fired: true, actions: ['state'] },
   ])
   expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
@@ -219,12 +195,8 @@ test.for([
   ['emu:slow', /Did you mean "emu:slow:"\?/],
 ] as const)('an invalid custom_id with the magic prefix is refused: %s', async ([custom_id, detail]) => {
   const emulator = await batchEmulator()
-  const items = itemsNamed('a', custom_id)
-  const response = await refusedProblem(
-    emulator,
-    () => emulator.post('/batch-predictions', aBatch({ items })),
-    400,
-  )
+  const body = aBatch({ items: itemsNamed('a', custom_id) })
+  const response = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
   expect(response.body.errors).toEqual([
     { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
   ])
@@ -261,36 +233,21 @@ test('magic values are plain text under --strict', { tags: ['R096'] }, async () 
     })
     expect([metadata, (await retrieve(emulator, id)).status]).toEqual([{ emu_script }, 'validating'])
     emulator.advance('1h')
-    expect(await statusesOf(emulator, id)).toEqual(ids.map((custom_id) => [custom_id, 'succeeded']))
+    expect(await statusesOf(emulator, id)).toEqual(ids.map(() => 'succeeded'))
   }
 })
 
 test('every magic value is listed with a description, and none under --strict', async () => {
   const emulator = await batchEmulator()
   const { magic_values: magic } = (await emulator.control('GET', '/fault-presets')).body
-  const forms = magic.map(
-    ({ place, operation, values }: Record<string, { form: string; description: string }[]>) => [
-      place,
-      operation,
-      (values ?? []).map(({ form }) => form),
-    ],
+  const forms = magic.map(({ place, values }: Record<string, { form: string }[]>) =>
+    [place, ...(values ?? []).map(({ form }) => form)].join(' '),
   )
   expect(forms).toEqual([
-    ['custom_id of an item', 'batch-predictions.create', ['emu:errored:…', 'emu:expired:…', 'emu:slow:…']],
-    [
-      'metadata.emu_script',
-      'batch-predictions.create',
-      [
-        'stuck:validating',
-        'stuck:in_progress',
-        'stuck:finalizing',
-        'fail:validating',
-        'fail:in_progress',
-        'expire',
-        'instant',
-      ],
-    ],
+    'custom_id of an item emu:errored:… emu:expired:… emu:slow:…',
+    'metadata.emu_script stuck:validating stuck:in_progress stuck:finalizing fail:validating fail:in_progress expire instant',
   ])
+  expect(magic[0]).toMatchObject({ operation: 'batch-predictions.create' })
   expect(JSON.stringify(magic)).toMatch(/"description":"The item is errored\."/)
   const strict = await batchEmulator({}, STRICT)
   expect((await strict.control('GET', '/fault-presets')).body.magic_values).toEqual([])

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { baseCollections, KEYS } from '../support/base-state.ts'
 import type { CallControl } from '../support/control.ts'
@@ -29,16 +27,6 @@ async function get({ emulator }: Life): Promise<number> {
   const headers = { authorization: `Bearer ${KEYS.KU}`, 'x-emulator-tag': 'a' }
   return (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
 }
-
-test('rules and counters are in the state document, and continue in a sandbox created from it', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
-  expect((await emulator.get('/data-views', tagged)).status).toBe(200)
-  const next = await emulator.restart()
-  expect((await next.control('GET', '/faults')).body).toEqual((await emulator.control('GET', '/faults')).body)
-  expect((await next.get('/data-views', tagged)).status).toBe(503)
-  expect((await next.get('/data-views', tagged)).status).toBe(200)
-})
 
 test('rules and counters survive a restart, and a kill before the first checkpoint', async () => {
   const data = dataFolder()
@@ -71,17 +59,6 @@ test('a reset removes rules and counters, and a snapshot restores them', async (
   await emulator.control('POST', '/snapshots/armed/restore')
   expect((await emulator.control('GET', '/faults/second')).body).toMatchObject({ matched: 1, fired: 0 })
   expect((await emulator.get('/data-views', tagged)).status).toBe(503)
-})
-
-test('a sandbox created from a snapshot has its rules, with its own counters', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
-  await emulator.control('POST', '/snapshots', { name: 'armed' })
-  await emulator.control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'armed' })
-  const inFork = { headers: { ...tagged.headers, 'x-emulator-sandbox': 'fork' } }
-  await emulator.get('/data-views', inFork)
-  expect((await emulator.control('GET', '/faults/second')).body.matched).toBe(0)
-  expect((await emulator.in('fork')('GET', '/faults/second')).body.matched).toBe(1)
 })
 
 test.for<[what: string, from: string, to: string, pointer: string, detail: RegExp]>([
@@ -131,14 +108,4 @@ test('a change of settings keeps rules that are valid under it', async () => {
   await emulator.control('POST', '/faults', second)
   expect((await emulator.control('PATCH', '/settings', { unknown_fields: 'reject' })).status).toBe(200)
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
-})
-
-test('an invalid rule in a state file stops the start, with its pointer', async () => {
-  const data = dataFolder()
-  const first = await alive(data)
-  await first.control('POST', '/faults', second)
-  await first.emulator.close()
-  const file = join(data, 'default.json')
-  writeFileSync(file, readFileSync(file, 'utf8').replace('data-views.list', 'data-view.list'))
-  await expect(alive(data)).rejects.toThrow('/faults/0/match/operation')
 })
