@@ -99,7 +99,7 @@ test.for([
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { times: 1_000, do: [cut(at, 'rst')] })
   const headers = bearer(KEYS.KU)
-  for (let n = 0; n < 50; n++) {
+  for (let n = 0; n < 20; n++) {
     const [path, call] =
       n % 2 ? ['data-views', { headers }] : ['pages', { method: 'POST', headers, body: BODY }]
     for (const client of [viaFetch, viaHttp()])
