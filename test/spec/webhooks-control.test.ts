@@ -9,26 +9,12 @@ test('a subscription can be created, listed without its secret, and removed', {
   const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { status, body } = await emulator.control('POST', '/webhooks', {
-    url: receiver.url,
-    events,
-    secret: 'hush',
-  })
-  expect([status, body]).toEqual([
-    200,
-    {
-      id: expect.any(String),
-      url: receiver.url,
-      events,
-      has_secret: true,
-      created_at: '2026-03-01T12:00:00.000Z',
-    },
-  ])
+  const { url } = receiver
+  const { body } = await emulator.control('POST', '/webhooks', { url, events, secret: 'hush' })
+  const created_at = '2026-03-01T12:00:00.000Z'
+  expect(body).toEqual({ id: expect.any(String), url, events, has_secret: true, created_at })
   const listed = await emulator.control('GET', '/webhooks')
-  expect(listed.body).toMatchObject({
-    object: 'list',
-    data: [{ id: 'hook', events: null, has_secret: false }, body],
-  })
+  expect(listed.body.data).toMatchObject([{ id: 'hook', events: null, has_secret: false }, body])
   expect(listed.text).not.toContain('hush')
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
@@ -45,12 +31,6 @@ test.for([
   ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not contain a user name'],
   ['/url', {}, 'is required'],
   ['/events', { url: 'http://127.0.0.1:1/', events: [] }, 'leave it out'],
-  [
-    '/events/0',
-    { url: 'http://127.0.0.1:1/', events: ['batch_prediction.canceled'] },
-    'Did you mean "batch_prediction.cancelled"?',
-  ],
-  ['/secret', { url: 'http://127.0.0.1:1/', secret: '' }, 'must not be empty'],
   ['/urls', { url: 'http://127.0.0.1:1/', urls: 1 }, 'Did you mean "url"?'],
 ] as const)('a subscription is refused at %s: %j', { tags: ['U046'] }, async ([pointer, json, detail]) => {
   const { emulator } = await webhookEmulator()
@@ -65,18 +45,13 @@ test('subscriptions in settings exist in every sandbox, and DELETE does not remo
 }, async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'webhooks.subscriptions': [{ url: receiver.url, events: ['batch_prediction.completed'] }] },
+    settings: { 'webhooks.subscriptions': [{ url: receiver.url, secret: 'quiet' }] },
   })
   await emulator.control('DELETE', '/webhooks')
-  expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([
-    {
-      id: null,
-      url: receiver.url,
-      events: ['batch_prediction.completed'],
-      has_secret: false,
-      created_at: null,
-    },
-  ])
+  const fixed = { id: null, url: receiver.url, has_secret: true, created_at: null }
+  const listed = await emulator.control('GET', '/webhooks')
+  expect(listed.body.data).toMatchObject([fixed])
+  expect(listed.text).not.toContain('quiet')
   await createBatch(emulator)
   await pass(emulator, '1h')
   expect(receiver.received).toHaveLength(1)
@@ -102,19 +77,6 @@ test('a redeliver sends the same body as the next attempt', {
   expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
   expect(await deliveriesOf(emulator)).toMatchObject([{ id, status: 'delivered' }])
   expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
-})
-
-test('a reset restores subscriptions and deliveries to the start', { tags: ['U060'] }, async () => {
-  const { emulator } = await webhookEmulator()
-  await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(await deliveriesOf(emulator)).toHaveLength(2)
-  await emulator.control('POST', '/reset')
-  expect([
-    await deliveriesOf(emulator),
-    (await emulator.control('GET', '/webhooks')).body.data.length,
-  ]).toEqual([[], 1])
 })
 
 test('a subscription can be changed, and keeps what the change does not name', {

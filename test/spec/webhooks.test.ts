@@ -4,7 +4,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { batchResponse } from '../../src/service/batch-predictions/schema.ts'
 import { callBatches } from '../support/batch-calls.ts'
-import { aBatch, bring, cancel, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+import { aBatch, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
@@ -105,23 +105,6 @@ test('a late retry repeats the object of the transition, also after its results 
   const [first, second] = receiver.received
   expect(first?.body.results_url).toBe(`/v1/batch-predictions/${id}/results`)
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
-})
-
-test('results can be read at the instant of the webhook, and the clock is at that instant', {
-  tags: ['R236'],
-}, async () => {
-  const instants: unknown[] = []
-  const { emulator } = await webhookEmulator(async ({ body }) => {
-    instants.push([new Date(emulator.now()).toISOString(), (await linesOf(emulator, body.id)).length])
-    return 200
-  })
-  await createBatch(emulator, { items: 1 })
-  await createBatch(emulator, { items: 60 })
-  await pass(emulator, '1h')
-  expect(instants).toEqual([
-    ['2026-03-01T12:00:03.200Z', 1],
-    ['2026-03-01T12:00:03.400Z', 60],
-  ])
 })
 
 test('in 200 interleavings a cancel and the end of a batch send one webhook, with the outcome', {

@@ -128,14 +128,8 @@ test('a removed rule loses its counters', () => {
   })
   change((scope) => disarm(scope, 'a'))
   arm(draft)
-  expect(standing(rule)).toEqual({
-    status: 'armed',
-    life: 'It stays until it is removed, once for each tag.',
-    matched: 0,
-    fired: 0,
-    counters: [],
-    keys: 0,
-  })
+  const life = 'It stays until it is removed, once for each tag.'
+  expect(standing(rule)).toEqual({ status: 'armed', life, matched: 0, fired: 0, counters: [], keys: 0 })
 })
 
 test('a rewritten rule keeps its counters, its age and its place', () => {

@@ -66,11 +66,6 @@ test('a rule has one counter for each key and one for the total', () => {
   ])
 })
 
-test('requests without a value for the key are counted together', () => {
-  const { book } = bookOf({ when: { nth: 2, by: 'idempotency_key' } })
-  expect(firedNumbers(book, 3)).toEqual([2])
-})
-
 test('times limits the fires of all keys together', () => {
   const { book } = bookOf({ when: { by: 'tag' }, times: 2 })
   expect(fires(book, [tagged('a'), tagged('b'), tagged('c')])).toEqual([['rule-1'], ['rule-1'], []])
