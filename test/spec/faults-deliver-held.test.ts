@@ -1,3 +1,4 @@
+// @module-tag U060
 import { expect, test } from 'vitest'
 import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { aBatch } from '../support/batches.ts'
@@ -11,9 +12,7 @@ const RACE: FaultDraft = {
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('a receiver can retrieve a batch while the response to its creation is held', {
-  tags: ['U060'],
-}, async () => {
+test('a receiver can retrieve a batch while the response to its creation is held', async () => {
   const seen: unknown[] = []
   const { emulator } = await webhookEmulator(async ({ text, body }) => {
     const response = await emulator.get(`/batch-predictions/${body.id}`)
@@ -28,7 +27,7 @@ test('a receiver can retrieve a batch while the response to its creation is held
   ])
 })
 
-test('a response is held no longer than the timeout of its webhooks', { tags: ['U060'] }, async () => {
+test('a response is held no longer than the timeout of its webhooks', async () => {
   const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
   await armed(emulator, RACE)
   expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
@@ -37,9 +36,7 @@ test('a response is held no longer than the timeout of its webhooks', { tags: ['
   ])
 })
 
-test('a creation by a receiver waits until the webhook that it handles has failed', {
-  tags: ['U060'],
-}, async () => {
+test('a creation by a receiver waits until the webhook that it handles has failed', async () => {
   const responses: number[] = []
   const { emulator, receiver } = await webhookEmulator(
     async () => {
@@ -59,7 +56,7 @@ test('a creation by a receiver waits until the webhook that it handles has faile
   ])
 })
 
-test('a response without a webhook is not held', { tags: ['U060'] }, async () => {
+test('a response without a webhook is not held', async () => {
   const { emulator } = await webhookEmulator()
   await armed(emulator, {
     match: { operation: 'pages.create' },

@@ -1,3 +1,4 @@
+// @module-tag U060
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DeliverFault } from '../../src/core/faults/deliver.ts'
@@ -14,7 +15,7 @@ const continuing = (deliver: DeliverFault, more: FaultDraft = {}): FaultDraft =>
   ...more,
 })
 
-test('copies arrive with the same body and id, in each envelope', { tags: ['U060'] }, async () => {
+test('copies arrive with the same body and id, in each envelope', async () => {
   for (const kind of ['none', 'typed']) {
     const settings = { 'webhooks.envelope': kind }
     const { emulator, receiver } = await faultedEmulator({ copies: 3 }, undefined, { settings })
@@ -33,9 +34,7 @@ test('copies arrive with the same body and id, in each envelope', { tags: ['U060
   }
 })
 
-test('a webhook with order after-next arrives after the next one, also if the receiver fails', {
-  tags: ['U060'],
-}, async () => {
+test('a webhook with order after-next arrives after the next one, also if the receiver fails', async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' }, () => 503, {}, { times: 1 })
   const first = await completedBatch(emulator)
   await pass(emulator, '30s')
@@ -46,7 +45,7 @@ test('a webhook with order after-next arrives after the next one, also if the re
   expect(events.map(({ kind }) => kind)).toEqual(['webhook.failed', 'webhook.failed'])
 })
 
-test('a late webhook is in the horizon and in the result of the advance', { tags: ['U060'] }, async () => {
+test('a late webhook is in the horizon and in the result of the advance', async () => {
   const { emulator, receiver } = await faultedEmulator({ delay: '10m' })
   await completedBatch(emulator)
   const { body } = await emulator.control('GET', '/clock/horizon')
@@ -65,9 +64,7 @@ test('a late webhook is in the horizon and in the result of the advance', { tags
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a dropped webhook is reported in the result and the list, and can be sent by redeliver', {
-  tags: ['U060'],
-}, async () => {
+test('a dropped webhook is reported in the result and the list, and can be sent by redeliver', async () => {
   const { emulator, receiver } = await faultedEmulator({ drop: true })
   const { id } = await createBatch(emulator, { items: 1 })
   const { events } = await pass(emulator, '40d')
@@ -89,9 +86,7 @@ test('a dropped webhook is reported in the result and the list, and can be sent 
   expect(await deliveriesOf(emulator)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
 })
 
-test('an explanation names the fault rules of the webhooks that a request caused', {
-  tags: ['U060'],
-}, async () => {
+test('an explanation names the fault rules of the webhooks that a request caused', async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
   const { emulator } = await faultedEmulator({ drop: true }, undefined, { settings: { 'batch.pace': pace } })
   const { id } = await createBatch(emulator)
@@ -103,7 +98,7 @@ test('an explanation names the fault rules of the webhooks that a request caused
   expect(await deliveriesOf(emulator)).toMatchObject([{ caused_by: request, status: 'dropped' }])
 })
 
-test('retries and timeouts of a rule apply to its deliveries only', { tags: ['U060', 'T38'] }, async () => {
+test('retries and timeouts of a rule apply to its deliveries only', { tags: ['T38'] }, async () => {
   const settings = { 'webhooks.retry': ['1h'], 'webhooks.timeout': '5m' }
   const faults = { timeout_ms: 40, retries: ['1s', '2s'] }
   // The first webhook gets no response, the second one a refusal.
@@ -131,9 +126,7 @@ function signature(text: string): string {
   return `v1=${createHmac('sha256', 's').update(text).digest('hex')}`
 }
 
-test('a patched body is signed as sent, and a redeliver sends the original body', {
-  tags: ['U060'],
-}, async () => {
+test('a patched body is signed as sent, and a redeliver sends the original body', async () => {
   let status = 500
   const patch = { status: 'zombie', metadata: null, extra: { deep: [1] } }
   const { emulator, receiver } = await faultedEmulator({ body: patch, retries: ['1s'] }, () => status, signed)
@@ -153,7 +146,7 @@ test('a patched body is signed as sent, and a redeliver sends the original body'
   expect(body).toMatchObject({ id, status: 'completed', metadata: {} })
 })
 
-test('rules with then: continue combine, and the list names them', { tags: ['U060'] }, async () => {
+test('rules with then: continue combine, and the list names them', async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)
   await armed(emulator, continuing({ copies: 2 }, { id: 'twice' }))
   await armed(emulator, continuing({ delay: '1m' }, { id: 'late' }))
@@ -168,7 +161,7 @@ test('rules with then: continue combine, and the list names them', { tags: ['U06
 })
 
 test('held, late and dropped webhooks survive a restart unchanged', {
-  tags: ['U060', 'R233'],
+  tags: ['R233'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   await armed(emulator, continuing({ drop: true }, { when: { nth: 1 } }))
@@ -191,9 +184,7 @@ test('held, late and dropped webhooks survive a restart unchanged', {
   expect(events.map(({ kind }) => kind)).not.toContain('webhook.dropped')
 })
 
-test('one seed always delays, drops and repeats the same webhooks, and another seed others', {
-  tags: ['U060'],
-}, async () => {
+test('one seed always delays, drops and repeats the same webhooks, and another seed others', async () => {
   const run = async (seed: number) => {
     const { emulator } = await webhookEmulator(undefined, { seed })
     for (const deliver of [{ copies: 2 }, { drop: true }, { delay: '1m' }, { order: 'after-next' }] as const)

@@ -46,21 +46,6 @@ test('rules and counters survive a restart, and a kill before the first checkpoi
   }
 })
 
-test('a reset removes rules and counters, and a snapshot restores them', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
-  await emulator.get('/data-views', tagged)
-  await emulator.control('POST', '/snapshots', { name: 'armed' })
-  await emulator.get('/data-views', tagged)
-  await emulator.control('POST', '/reset')
-  expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
-  expect(emulator.sandbox.document()).toMatchObject({ faults: [], fault_counters: [] })
-  expect((await emulator.get('/data-views', tagged)).status).toBe(200)
-  await emulator.control('POST', '/snapshots/armed/restore')
-  expect((await emulator.control('GET', '/faults/second')).body).toMatchObject({ matched: 1, fired: 0 })
-  expect((await emulator.get('/data-views', tagged)).status).toBe(503)
-})
-
 test.for<[what: string, from: string, to: string, pointer: string, detail: RegExp]>([
   [
     'an unknown operation',

