@@ -74,16 +74,6 @@ test('an item with emu:expired: keeps the batch in progress until the window end
   expect(await statusesOf(emulator, id)).toEqual(['expired', 'succeeded', 'succeeded'])
 })
 
-test('polls do not finish an item with emu:expired: either', async () => {
-  const emulator = await batchEmulator({
-    'batch.pace': { validating: 'immediate', in_progress: { polls: 2 } },
-  })
-  const { id } = await createBatch(emulator, { items: itemsNamed('emu:expired:a', 'b') })
-  const seen = []
-  for (let n = 0; n < 4; n++) seen.push(counts(await retrieve(emulator, id)).succeeded)
-  expect(seen).toEqual([undefined, 1, 1, 1])
-})
-
 test('a slow item is finished last and takes ten times as long', async () => {
   const emulator = await batchEmulator(SLOWLY)
   const { id } = await createBatch(emulator, { items: itemsNamed('emu:slow:a', 'b', 'c') })

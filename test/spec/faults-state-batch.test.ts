@@ -154,13 +154,6 @@ test('a failure can have the error of the rule', { tags: ['R091'] }, async () =>
   expect((await moved({ do: 'fail', error: { code: 'E17' } })).batch.error).toEqual({ code: 'E17' })
 })
 
-test('a batch whose items do not validate fails although the rule completes it', async () => {
-  const emulator = await batchEmulator()
-  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
-  const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
-  expect((await retrieve(emulator, id)).status).toBe('failed')
-})
-
 test.for([
   [{ batch: 'finsh' }, ['/do/0/state/batch', /Did you mean "finish"\?/]],
   [{ batch: { do: 'exprie' } }, ['/do/0/state/batch/do', /Did you mean "expire"\?/]],

@@ -25,8 +25,8 @@ function bytesOf({ emulator }: TestEmulator, { headers, ...request }: RawRequest
   return requestBytes({ ...request, headers: { ...own, ...headers } })
 }
 
-const creation = (emulator: TestEmulator): string =>
-  bytesOf(emulator, { method: 'POST', path: '/v1/pages', body: BODY })
+const creation = (emulator: TestEmulator, headers = {}): string =>
+  bytesOf(emulator, { method: 'POST', path: '/v1/pages', body: BODY, headers })
 const decision = (emulator: TestEmulator): string => bytesOf(emulator, { path: '/v1/data-views' })
 
 /** The bytes of the body that arrive, from the Content-Length; null if not even the head arrives. */
@@ -134,9 +134,8 @@ test('a cut at before-read uses no quota, a cut at before-handler uses one reque
 test('a cut at before-read sends no 100 Continue', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut('before-read', 'fin')] })
-  const head = 'POST /v1/pages HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n'
-  const request = head.replace('Host: a', `Host: 127.0.0.1:${emulator.emulator.port}`)
-  expect(await overSocket(emulator.emulator.port, request)).toMatchObject({ text: '', end: 'fin' })
+  const view = await overSocket(emulator.emulator.port, asking(emulator).slice(0, -BODY.length))
+  expect(view).toMatchObject({ text: '', end: 'fin' })
 })
 
 test('request_bytes cuts after that number of body bytes, and never cuts a shorter body', async () => {
@@ -148,38 +147,26 @@ test('request_bytes cuts after that number of body bytes, and never cuts a short
   expect(emulator.state('pages')).toHaveLength(1)
 })
 
-test.for(['max_ms', 'a reset of the sandbox', 'the removal of the rule'])(
-  'a client that gets no 100 Continue waits at most until %s',
-  async (what) => {
-    const emulator = await testEmulator()
-    const { id } = armRule(emulator.sandbox, {
-      do: [{ pace: { no_continue: true, max_ms: what === 'max_ms' ? 50 : 60_000 } }],
-    })
-    const upload = bytesOf(emulator, {
-      method: 'POST',
-      path: '/v1/pages',
-      body: BODY,
-      headers: { Expect: '100-continue' },
-    })
-    const view = overSocket(emulator.emulator.port, upload.slice(0, -BODY.length))
-    const matched = async () => (await emulator.control('GET', `/faults/${id}`)).body.matched
-    await expect.poll(matched).toBe(1)
-    if (what === 'a reset of the sandbox') await emulator.control('POST', '/reset')
-    if (what === 'the removal of the rule') await emulator.control('DELETE', `/faults/${id}`)
-    expect(await view).toMatchObject({ text: '', end: 'fin' })
-  },
-)
+/** A creation whose client sends the body after 100 Continue. */
+const asking = (emulator: TestEmulator) => creation(emulator, { Connection: 'close', Expect: '100-continue' })
+
+test.for([
+  ['max_ms', 50],
+  ['the removal of the rule', 60_000],
+] as const)('a client that gets no 100 Continue waits at most until %s', async ([, max_ms]) => {
+  const emulator = await testEmulator()
+  const { id } = armRule(emulator.sandbox, { do: [{ pace: { no_continue: true, max_ms } }] })
+  const view = overSocket(emulator.emulator.port, asking(emulator).slice(0, -BODY.length))
+  await expect.poll(() => hasMatched(emulator.sandbox)).toBe(true)
+  if (max_ms > 50) await emulator.control('DELETE', `/faults/${id}`)
+  expect(await view).toMatchObject({ text: '', end: 'fin' })
+})
 
 test('no_continue sends no 100 Continue, but accepts a body', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { no_continue: true } }] })
   const port = emulator.emulator.port
-  const request = bytesOf(emulator, {
-    method: 'POST',
-    path: '/v1/pages',
-    headers: { Connection: 'close', Expect: '100-continue' },
-    body: BODY,
-  })
+  const request = asking(emulator)
   const head = request.slice(0, -BODY.length)
   const matched = () => hasMatched(emulator.sandbox)
   expect(await overSocket(port, head, matched)).toMatchObject({ text: '', end: 'open' })
@@ -192,9 +179,8 @@ test('no_continue sends no 100 Continue, but accepts a body', async () => {
 test('a client that disconnects ends a wait before the handler, and the handler does not run', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { before_handler_ms: 10_000 } }] })
-  const view = await overSocket(emulator.emulator.port, creation(emulator), () =>
-    hasMatched(emulator.sandbox),
-  )
+  const matched = () => hasMatched(emulator.sandbox)
+  const view = await overSocket(emulator.emulator.port, creation(emulator), matched)
   expect(view).toMatchObject({ text: '', end: 'open' })
   const sent = { stage: 'before-handler', bytes: 0, end: 'left' }
   await expect.poll(() => lastFaults(emulator)).toEqual({ status: 0, sent })
@@ -203,9 +189,8 @@ test('a client that disconnects ends a wait before the handler, and the handler 
 
 test('a wait before the handler ends at max_ms, and the request continues', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    do: [{ pace: { before_handler_ms: 10_000, before_head_ms: 10_000, max_ms: 30 } }],
-  })
+  const pace = { before_handler_ms: 10_000, before_head_ms: 10_000, max_ms: 30 }
+  armRule(emulator.sandbox, { do: [{ pace }] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
   expect(lastFaults(emulator)).toMatchObject({ sent: { stage: 'end', end: 'whole' } })
 })
@@ -253,13 +238,8 @@ test('connections without a fault work after connections that were reset', async
   const ends = []
   for (let n = 0; n < 5; n++)
     ends.push(await overSocket(emulator.emulator.port, decision(emulator), hasResponse))
-  expect(ends.map(({ end, text }) => [end, text.slice(9, 12)])).toEqual([
-    ['rst', ''],
-    ['rst', ''],
-    ['rst', ''],
-    ['open', '200'],
-    ['open', '200'],
-  ])
+  const seen = ends.map(({ end, text }) => `${end} ${text.slice(9, 12)}`)
+  expect(seen).toEqual(['rst ', 'rst ', 'rst ', 'open 200', 'open 200'])
 })
 
 test('a pipelined request is cut after the whole response to the one before it', async () => {
