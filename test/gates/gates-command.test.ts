@@ -8,12 +8,10 @@ test('the commands list what waits at gates, and release or abort it', async () 
   expect((await run('gates')).out).toMatch(
     /^GATE +AT +RELEASED +WAITS\ngate +before-handler +by hand +nothing$/,
   )
+  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: '{"name":"Pier"}' }
   const create = () =>
-    fetch(`${emulator.baseUrl}/pages`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
-      body: '{"name":"Pier"}',
-    }).then(
+    fetch(`${emulator.baseUrl}/pages`, init).then(
       ({ status }) => status,
       () => 'cut',
     )
