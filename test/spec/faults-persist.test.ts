@@ -13,14 +13,11 @@ const second = {
 
 const tagged = { headers: { 'x-emulator-tag': 'a' } }
 
+type Json = Record<string, unknown>
+
 async function standing(control: CallControl) {
   const { data } = (await control('GET', '/faults')).body
-  return data.map(({ id, matched, fired, counters }: Record<string, unknown>) => ({
-    id,
-    matched,
-    fired,
-    counters,
-  }))
+  return data.map(({ id, matched, fired, counters }: Json) => ({ id, matched, fired, counters }))
 }
 
 async function get({ emulator }: Life): Promise<number> {
@@ -47,26 +44,14 @@ test('rules and counters survive a restart, and a kill before the first checkpoi
 })
 
 test.for<[what: string, from: string, to: string, pointer: string, detail: RegExp]>([
-  [
-    'an unknown operation',
-    'data-views.list',
-    'data-view.list',
-    '/faults/0/match/operation',
-    /Did you mean "data-views.list"\?/,
-  ],
+  ['an unknown operation', 'views.list', 'view.list', '/faults/0/match/operation', /"data-views.list"\?/],
   ['an unknown member', '"when":', '"wen":', '/faults/0/wen', /Did you mean "when"\?/],
   ['a rule that is none', '"faults":[', '"faults":[7,', '/faults/0', /object/],
   ['a rule that does nothing', '[{"respond":{"status":503}}]', '[]', '/faults/0/do', /at least one action/],
   ['an unknown source', '"control"', '"nobody"', '/faults/0/source', /control, header/],
   ['a counter of another id', '"key":"a"', '"key":"b"', '/fault_counters/1/id', /id of the rule/],
   ['a counter below zero', '"matched":1', '"matched":-1', '/fault_counters/0/matched', /from 0/],
-  [
-    'an id twice',
-    '"fault_counters":[',
-    '"fault_counters":[COUNTER,',
-    '/fault_counters/1/id',
-    /is used twice/,
-  ],
+  ['an id twice', 'counters":[', 'counters":[COUNTER,', '/fault_counters/1/id', /is used twice/],
 ])('a document with %s is refused with its pointer', async ([, from, to, pointer, detail]) => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
