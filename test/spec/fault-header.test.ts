@@ -43,13 +43,12 @@ test('the fault of a header fires once for each operation and sandbox, and a res
 
 test('the fault fires once for each idempotency key', async () => {
   const emulator = await batchEmulator()
-  const create = async (key: string) => {
-    const options = asking('server-error', { headers: { 'Idempotency-Key': key } })
-    return (await emulator.post('/batch-predictions', aBatch(), options)).status
+  const seen: number[] = []
+  for (const key of ['a', 'a', 'b', 'b']) {
+    const options = asking(SAME, { headers: { 'Idempotency-Key': key } })
+    seen.push((await emulator.post('/batch-predictions', aBatch(), options)).status)
   }
-  expect([await create('a'), await create('a'), await create('b'), await create('b')]).toEqual([
-    500, 200, 500, 200,
-  ])
+  expect(seen).toEqual([500, 200, 500, 200])
 })
 
 test('a header that names an armed rule adds no rule, and the rule matches as usual', async () => {
@@ -110,9 +109,8 @@ test('a refusal of the header names the fix, in the error format of the operatio
   const emulator = await batchEmulator()
   const { status, headers, body } = await emulator.post('/batch-predictions', aBatch(), asking('slow-drop'))
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
-  expect(body.detail).toMatch(
-    /Did you mean "slow-drip"\? "workspace-emulator faults presets" lists every preset\.$/,
-  )
+  const fix = 'Did you mean "slow-drip"? "workspace-emulator faults presets" lists every preset.'
+  expect(body.detail).toContain(fix)
   expect(emulator.state('batch_predictions')).toEqual([])
 })
 
@@ -123,22 +121,19 @@ test('with revealFaults, responses name the rules that fired, and pages can read
   expect(failed.headers.get('x-emulator-fault')).toBe('header:server-error')
   expect(failed.headers.get('access-control-expose-headers')).toContain('X-Emulator-Fault')
   expect((await open.get('/data-views')).headers.has('x-emulator-fault')).toBe(false)
-  const closed = await testEmulator()
-  expect((await closed.get('/data-views', asking('server-error'))).headers.has('x-emulator-fault')).toBe(
-    false,
-  )
+  const closed = await (await testEmulator()).get('/data-views', asking(SAME))
+  expect(closed.headers.has('x-emulator-fault')).toBe(false)
 })
 
 test('a preflight allows the header, and no fault fires on it', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'server-error', match: 'everything' })
-  const { status, headers } = await emulator.request('OPTIONS', '/data-views', {
-    headers: {
-      Origin: 'http://localhost:3000',
-      'Access-Control-Request-Method': 'GET',
-      'Access-Control-Request-Headers': 'x-emulator-fault',
-    },
-  })
+  const asked = {
+    'Access-Control-Request-Method': 'GET',
+    'Access-Control-Request-Headers': 'x-emulator-fault',
+  }
+  const preflight = { headers: { Origin: 'http://localhost:3000', ...asked } }
+  const { status, headers } = await emulator.request('OPTIONS', '/data-views', preflight)
   expect([status, headers.get('access-control-allow-headers')]).toEqual([204, 'x-emulator-fault'])
 })
 
@@ -150,8 +145,8 @@ test('a header can name a fault that cuts the connection', async () => {
 
 test('the header also works on an unknown path, and an unknown name is refused there', async () => {
   const emulator = await testEmulator()
-  const first = await emulator.get('/nowhere', asking('server-error'))
-  expect([first.status, (await emulator.get('/nowhere', asking('server-error'))).status]).toEqual([500, 404])
-  const refused = await emulator.get('/nowhere', asking('server-eror'))
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('server-error')])
+  const seen: number[] = []
+  for (const fault of [SAME, SAME, 'server-eror'])
+    seen.push((await emulator.get('/nowhere', asking(fault))).status)
+  expect(seen).toEqual([500, 404, 400])
 })
