@@ -7,7 +7,6 @@ import {
   createBatch,
   intervene,
   linesOf,
-  pointersOf,
   refusedProblem,
   retrieve,
   stamps,
@@ -42,9 +41,8 @@ test('an item with emu:errored: is errored, and its error names the reason', asy
 })
 
 test('a magic custom_id takes precedence over outcome rules of settings, but not of an intervention', async () => {
-  const emulator = await batchEmulator({
-    'batch.outcomes': [{ match: { custom_id: '*' }, output: { total: 1 } }],
-  })
+  const rule = { match: { custom_id: '*' }, output: { total: 1 } }
+  const emulator = await batchEmulator({ 'batch.outcomes': [rule] })
   const items = itemsNamed('emu:errored:a', 'b')
   const first = await createBatch(emulator, { items })
   const second = await createBatch(emulator, { items })
@@ -81,13 +79,9 @@ test('a slow item is finished last and takes ten times as long', async () => {
   for (const by of ['4s', '9999ms', '1ms']) {
     emulator.advance(by)
     const batch = await retrieve(emulator, id)
-    seen.push([batch.status, batch.request_counts.succeeded])
+    seen.push(`${batch.status} ${batch.request_counts.succeeded}`)
   }
-  expect(seen).toEqual([
-    ['in_progress', 2],
-    ['in_progress', 2],
-    ['finalizing', 3],
-  ])
+  expect(seen).toEqual(['in_progress 2', 'in_progress 2', 'finalizing 3'])
 })
 
 test('the slow item is the unfinished one after a cancel, whatever its position', {
@@ -168,36 +162,27 @@ test('a repeated creation replays the first response, and does not run the scrip
 
 test('a script is a rule for one request, which is in its trace but not in the list of rules', async () => {
   const emulator = await batchEmulator()
-  const { headers } = await emulator.post(
-    '/batch-predictions',
-    aBatch({ metadata: { emu_script: 'instant' } }),
-  )
+  const batch = aBatch({ metadata: { emu_script: 'instant' } })
+  const { headers } = await emulator.post('/batch-predictions', batch)
   const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
-  expect(body.faults).toMatchObject([
-    { rule: 'magic:instant', source: 'magic', fired: true, actions: ['state'] },
-  ])
+  const fault = { rule: 'magic:instant', source: 'magic', fired: true, actions: ['state'] }
+  expect(body.faults).toMatchObject([fault])
   expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
-test.for([
-  ['emu:erored:a', /Did you mean "emu:errored:"\?/],
-  ['emu:', /reserved for emu:errored:, emu:expired:, emu:slow:/],
-  ['emu:slow', /Did you mean "emu:slow:"\?/],
-] as const)('an invalid custom_id with the magic prefix is refused: %s', async ([custom_id, detail]) => {
-  const emulator = await batchEmulator()
-  const body = aBatch({ items: itemsNamed('a', custom_id) })
-  const response = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
-  expect(response.body.errors).toEqual([
-    { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
-  ])
-})
+const script = (emu_script: string) => ({ metadata: { emu_script } })
+const second = (custom_id: string) => ({ items: itemsNamed('a', custom_id) })
 
-test('an unknown script is refused with the nearest name', async () => {
+test.for([
+  [second('emu:erored:a'), '/items/1/custom_id', /Did you mean "emu:errored:"\?/],
+  [second('emu:'), '/items/1/custom_id', /reserved for emu:errored:, emu:expired:, emu:slow:/],
+  [second('emu:slow'), '/items/1/custom_id', /Did you mean "emu:slow:"\?/],
+  [script('stuck:finalising'), '/metadata/emu_script', /Did you mean "stuck:finalizing"\?$/],
+] as const)('an unknown magic value is refused: %j', async ([changes, pointer, detail]) => {
   const emulator = await batchEmulator()
-  const body = aBatch({ metadata: { emu_script: 'stuck:finalising' } })
+  const body = aBatch(changes)
   const response = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
-  expect(pointersOf(response)).toEqual(['/metadata/emu_script'])
-  expect(response.body.errors[0].detail).toMatch(/Did you mean "stuck:finalizing"\?$/)
+  expect(response.body.errors).toMatchObject([{ pointer, detail: expect.stringMatching(detail) }])
 })
 
 test.for([
@@ -208,19 +193,15 @@ test.for([
 ])('metadata of another form is validated as usual: %o', async ([metadata, expected]) => {
   const emulator = await batchEmulator()
   expect((await emulator.post('/batch-predictions', aBatch({ metadata }))).status).toBe(expected)
-  expect(emulator.state('batch_predictions').map(({ status }) => status)).toEqual(
-    expected === 200 ? ['validating'] : [],
-  )
+  const created = emulator.state('batch_predictions').map(({ status }) => status)
+  expect(created).toEqual(expected === 200 ? ['validating'] : [])
 })
 
 test('magic values are plain text under --strict', { tags: ['R096'] }, async () => {
   const emulator = await batchEmulator(NAMES, STRICT)
   const ids = ['emu:errored:a', 'emu:slow:b', 'emu:expired:c', 'emu:typo:d']
   for (const emu_script of ['instant', 'anything']) {
-    const { id, metadata } = await createBatch(emulator, {
-      items: itemsNamed(...ids),
-      metadata: { emu_script },
-    })
+    const { id, metadata } = await createBatch(emulator, { items: itemsNamed(...ids), ...script(emu_script) })
     expect([metadata, (await retrieve(emulator, id)).status]).toEqual([{ emu_script }, 'validating'])
     emulator.advance('1h')
     expect(await statusesOf(emulator, id)).toEqual(ids.map(() => 'succeeded'))

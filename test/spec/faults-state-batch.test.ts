@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { batchUnder } from '../support/batch-under.ts'
 import { batchEmulator, bring, counts, createBatch, linesOf, retrieve, stamps } from '../support/batches.ts'
 import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
 
@@ -26,8 +27,7 @@ test.for([
   ['cancel', 'validating', 'cancelling', { processing: 3 }],
   ['cancel', 'in_progress', 'cancelling', { processing: 3 }],
 ] as const)('%s moves a batch from %s to %s', async ([move, from, to, expected]) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   await bring(emulator, id, from)
   await arm(emulator, moving({ batch: move }))
   const batch = await retrieve(emulator, id)
@@ -53,17 +53,14 @@ test.for([
   ['hold', 'completed'],
   ['release', 'expired'],
 ] as const)('%s does not change a batch that is %s', async ([move, status]) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   const before = await bring(emulator, id, status)
   await arm(emulator, moving({ batch: move }))
   expect(await retrieve(emulator, id)).toEqual(before)
 })
 
 test('a held batch stays in its phase until it is released', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, {
+  const { emulator, id } = await batchUnder({
     match: RETRIEVE,
     when: { sequence: ['hold', 'pass', 'release', 'pass'] },
     actions: { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] },
@@ -77,8 +74,7 @@ test('a held batch stays in its phase until it is released', async () => {
 })
 
 test('a hold of a past phase has no effect', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   await bring(emulator, id, 'in_progress')
   await arm(emulator, moving({ batch: { hold: 'validating' } }))
   emulator.advance('1h')
@@ -115,30 +111,23 @@ test.for([
   expect(statuses).toEqual(Object.entries(expected).flatMap(([name, count]) => Array(count).fill(name)))
 })
 
+const finished = (count: number) => [{ state: { batch: { finished: count } } }]
+
 test('finished without a move advances a batch to that number of items, and never back', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
   const { id } = await createBatch(emulator, { items: 6 })
   await arm(emulator, {
     match: RETRIEVE,
     when: { sequence: ['two', 'pass', 'one', 'all'] },
-    actions: {
-      two: [{ state: { batch: { finished: 2 } } }],
-      one: [{ state: { batch: { finished: 1 } } }],
-      all: [{ state: { batch: { finished: 6 } } }],
-    },
+    actions: { two: finished(2), one: finished(1), all: finished(6) },
   })
   const seen = []
   for (const by of ['0s', '1500ms', '0s', '0s']) {
     emulator.advance(by)
     const batch = await retrieve(emulator, id)
-    seen.push([batch.status, batch.request_counts.succeeded])
+    seen.push(`${batch.status} ${batch.request_counts.succeeded}`)
   }
-  expect(seen).toEqual([
-    ['in_progress', 2],
-    ['in_progress', 3],
-    ['in_progress', 3],
-    ['finalizing', 6],
-  ])
+  expect(seen).toEqual(['in_progress 2', 'in_progress 3', 'in_progress 3', 'finalizing 6'])
 })
 
 test('a failure has the detail of the rule, also in the lines of unfinished items', {

@@ -51,10 +51,8 @@ test.for(TERMINAL)(
     await pass(emulator, '40d')
     const [webhook, ...others] = receiver.received
     expect([webhook?.method, others]).toEqual(['POST', []])
-    expect(webhook?.headers).toMatchObject({
-      'content-type': 'application/json',
-      'x-emulator-event': `batch_prediction.${status}`,
-    })
+    const event = { 'content-type': 'application/json', 'x-emulator-event': `batch_prediction.${status}` }
+    expect(webhook?.headers).toMatchObject(event)
     expect(seen).toEqual([{ text: webhook?.text, results: 200, lines: 4 }])
     expect(batchResponse().safeParse(webhook?.body)).toMatchObject({ success: true })
     expect(webhook?.body).toMatchObject({ id, status })
@@ -110,23 +108,17 @@ test('a late retry repeats the object of the transition, also after its results 
 test('in 200 interleavings a cancel and the end of a batch send one webhook, with the outcome', {
   tags: ['R221', 'R233'],
 }, async () => {
-  const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'batch.cancel_delay': '0s' },
-    limits: false,
-  })
+  const settings = { 'batch.cancel_delay': '0s' }
+  const { emulator } = await webhookEmulator(undefined, { settings, limits: false })
   const { sandbox } = emulator
   const ends = new Set<string>()
   for (let seed = 0; seed < 200; seed++) {
     const chance = new Chance(seed, 'webhook race')
     const { id } = callBatches(sandbox, 'create', { body: aBatch({ items: 2 }) }).body
-    const ending = chance.pick(['finish', 'window'])
-    const pace = {
-      validating: '0s',
-      in_progress: ending === 'finish' ? '1h' : '25h',
-      finalizing: 'immediate',
-    }
-    intervene(emulator, 'change', id, { pace })
-    const due = sandbox.clock.now + (ending === 'finish' ? 1 : 24) * 3_600_000
+    // The batch is finished after an hour, or its window ends after a day.
+    const [in_progress, hours] = chance.pick([['1h', 1] as const, ['25h', 24] as const])
+    intervene(emulator, 'change', id, { pace: { validating: '0s', in_progress, finalizing: 'immediate' } })
+    const due = sandbox.clock.now + hours * 3_600_000
     await advance(sandbox, { to: () => due - chance.pick([0, 1]) })
     callBatches(sandbox, 'cancel', { id })
     await advance(sandbox, { to: () => due + 1 })
