@@ -7,7 +7,7 @@ import { type Resource, service } from '../service.ts'
 import { collection } from '../state/collection.ts'
 import { checkDraft } from './arm.ts'
 import type { Preset } from './preset.ts'
-import type { AnyPrimitive } from './primitive.ts'
+import type { Action, AnyPrimitive } from './primitive.ts'
 import { draftSchema, storedSchemas } from './rule-schema.ts'
 
 const list = operation({
@@ -28,29 +28,19 @@ const things = collection({
   schema: () => z.strictObject({ id: z.string() }),
 })
 
+const fail = { do: [{ respond: { status: 500 } }] }
+const ACCEPT: Action = { cut: { at: 'accept', how: 'rst' } }
+const EARLY: Action = { cut: { at: 'before-read', how: 'rst' } }
+
+const preset = (name: string, parts: Partial<Preset>): Preset => ({
+  ...{ name, family: 'retry', description: 'A preset.', match: 'everything' },
+  ...parts,
+})
+
 const presets: Preset[] = [
-  {
-    name: 'early-cut',
-    family: 'connection',
-    description: 'The connection ends before the body is read.',
-    match: { operation: 'things.list' },
-    do: [{ cut: { at: 'before-read', how: 'rst' } }],
-  },
-  {
-    name: 'in-steps',
-    family: 'retry',
-    description: 'One failure, then none.',
-    match: 'everything',
-    when: { sequence: ['fail', 'pass'] },
-    actions: { fail: [{ respond: { status: 500 } }] },
-  },
-  {
-    name: 'late-webhook',
-    family: 'webhook',
-    description: 'A webhook comes late.',
-    match: { webhook: '*' },
-    do: [{ deliver: { delay: '1m' } }],
-  },
+  preset('early-cut', { match: { operation: 'things.list' }, do: [EARLY] }),
+  preset('in-steps', { when: { sequence: ['fail', 'pass'] }, actions: { fail: fail.do } }),
+  preset('late-webhook', { match: { webhook: '*' }, do: [{ deliver: { delay: '1m' } }] }),
 ]
 
 const resource: Resource = {
@@ -76,24 +66,22 @@ function problems(raw: unknown): [string, string][] {
   return 'issues' in checked ? checked.issues.map(({ pointer, detail }) => [pointer, detail]) : []
 }
 
-const fail = { do: [{ respond: { status: 500 } }] }
 const doing = (action: object) => ({ match: 'everything', do: [action] })
 const failing = (more: object) => ({ match: 'everything', ...fail, ...more })
 const matching = (match: unknown) => ({ match, ...fail })
 const when = (value: unknown) => ({ match: 'everything', when: value, ...fail })
 
-const accepting = (timing: object) => ({
-  match: 'everything',
-  do: [{ cut: { at: 'accept', how: 'rst' } }],
-  ...timing,
-})
+const accepting = (timing: object) => ({ match: 'everything', do: [ACCEPT], ...timing })
+const stepping = (step: string, action: string) => {
+  const actions = { [action]: fail.do }
+  return { match: 'everything', when: { sequence: [step] }, actions }
+}
+const rows = (more: object) => ({ state: { insert_rows: { collection: 'things', ...more } } })
+const WITH_BODY = { body: { '/a': { exists: true } } }
 
 test.for<[what: string, raw: object]>([
-  ['a composition', { ...fail, match: { operation: 'things.list', body: { '/a': { exists: true } } } }],
-  [
-    'everything',
-    { ...fail, match: 'everything', id: 'x/y', priority: -1, then: 'continue', times: 1, ttl: '10m' },
-  ],
+  ['a composition', { ...fail, match: { operation: 'things.list', ...WITH_BODY } }],
+  ['everything', failing({ id: 'x/y', priority: -1, then: 'continue', times: 1, ttl: '10m' })],
   ['a preset as it is', { preset: 'early-cut' }],
   ['a preset with more to match', { preset: 'early-cut', match: { headers: { 'X-Try': '2' } } }],
   ['a preset for everything', { preset: 'early-cut', match: 'everything', when: { nth: 2 } }],
@@ -101,24 +89,18 @@ test.for<[what: string, raw: object]>([
   ['a webhook', { match: { webhook: 'thing.*', url: '*/hook' }, do: [{ deliver: { copies: 2 } }] }],
   ['a response that waits for webhooks', doing({ deliver: { when: 'before-response' } })],
   ['a path by regular expression', matching({ path: { regex: '^/v1/(things|thongs)$' } })],
-  [
-    'a connection before its first byte',
-    { match: 'everything', times: 1, do: [{ cut: { at: 'accept', how: 'rst' } }] },
-  ],
+  ['a connection before its first byte', accepting({ times: 1 })],
   ['a number of connections in a row', accepting({ when: { first: 1_000 } })],
   ['the connections of a while', accepting({ when: { by: 'connection', until: { wall_ms: 600_000 } } })],
   ['a place in the body', doing({ cut: { at: { line: 2, plus_bytes: -1 }, how: 'fin' } })],
   ['a place in the request', doing({ cut: { at: { request_bytes: 10 }, how: 'fin' } })],
   ['a move of a resource', doing({ state: { thing: 'break', id: { body: '/id' } } })],
-  ['rows', doing({ state: { insert_rows: { collection: 'things', count: 2 } } })],
+  ['rows', doing(rows({ count: 2 }))],
   ['headers that no server writes', doing({ head: { raw: [['X y', '\u2028 \u0007']] } })],
   ['odd quota', doing({ quota: { reset_in_s: -1.5, retry_after: { text: 'soon' }, fields: 'both' } })],
   ['a clock that goes back', doing({ clock: { offset: '-5m' } })],
   ['several to count by', when({ by: ['operation', 'idempotency_key'], every: 2, until: { calls: 9 } })],
-  [
-    'names that every object has',
-    { match: 'everything', when: { sequence: ['constructor'] }, actions: { constructor: fail.do } },
-  ],
+  ['names that every object has', stepping('constructor', 'constructor')],
 ])('a rule may be %s', ([, raw]) => {
   expect(problems(raw)).toEqual([])
 })
@@ -146,11 +128,7 @@ test.for<Refused>([
   [{ head: { set: { A: 'x\r\nB: y' } } }, '/head/set/A', /no line break/],
   [{ head: { raw: [['A:', '']] } }, '/head/raw/0/0', /no colon/],
   [{ respond: { status: 200, headers: { A: '\u0000' } } }, '/respond/headers/A', /control character/],
-  [
-    { state: { insert_rows: { collection: 'things', records: [{ id: 7 }] } } },
-    '/state/insert_rows/records/0/id',
-    /string/,
-  ],
+  [rows({ records: [{ id: 7 }] }), '/state/insert_rows/records/0/id', /string/],
   [{ head: { interim: [{ status: 101 }] } }, '/head/interim/0/status', /101/],
   [{ body: { effects: 'none', patch: {} } }, '/body/effects', /one of text, base64 and fixture/],
   [{ body: { text: '', fixture: 'empty' } }, '/body/fixture', /together with text/],
@@ -170,7 +148,7 @@ test.for<Refused>([
   [{ state: { thng: 'break' } }, '/state/thng', /Did you mean "thing"\?/],
   [{ state: { thing: 'bend' } }, '/state/thing', /"break", "mend"/],
   [{ state: { delete: { collection: 'thing' } } }, '/state/delete/collection', /"things"/],
-  [{ state: { insert_rows: { collection: 'things' } } }, '/state/insert_rows', /records or count/],
+  [rows({}), '/state/insert_rows', /records or count/],
   [{ state: { cleanup: true, id: { param: 'a', query: 'b' } } }, '/state/id', /exactly one/],
   [{ clock: { offset: '5' } }, '/clock/offset', /duration/],
   [{ deliver: { copies: 2 } }, '/deliver', /applies to webhooks/],
@@ -229,11 +207,7 @@ test.for<Refused>([
   [failing({ wen: {} }), '/wen', /no.* known field\. Did you mean "when"\?/],
   [fail, '/match', /is required; use "everything"/],
   [{ preset: 'early-cut', match: {} }, '/match', /at least one of/],
-  [
-    { match: { webhook: 'thing.mad' } },
-    '/match/webhook',
-    /matches no type of webhook. Did you mean "thing.made"/,
-  ],
+  [{ match: { webhook: 'thing.mad' } }, '/match/webhook', /Did you mean "thing.made"/],
   [{ match: { webhook: 'things.*' } }, '/match/webhook', /matches no type of webhook/],
   [{ preset: 'erly-cut' }, '/preset', /is no preset\. Did you mean "early-cut"\?/],
   [failing({ id: 'a b' }), '/id', /without blanks/],
@@ -250,29 +224,13 @@ test.for<Refused>([
   [{ preset: 'late-webhook', do: fail.do }, '/do/0/respond', /only deliver/],
   [{ preset: 'late-webhook', match: 'everything' }, '/preset', /do\/0\/deliver.*webhook/],
   [{ preset: 'late-webhook', when: { by: 'tag' } }, '/when/by', /cannot be tag/],
-  [
-    { preset: 'early-cut', match: { body: { '/a': { exists: true } } } },
-    '/match/body',
-    /before the body is read/,
-  ],
-  [
-    { match: { operation: 'things.list' }, do: [{ cut: { at: 'accept', how: 'rst' } }] },
-    '/match/operation',
-    /no byte of the request/,
-  ],
-  [{ preset: 'early-cut', do: [{ cut: { at: 'accept', how: 'rst' } }] }, '/preset', /no byte of the request/],
+  [{ preset: 'early-cut', match: WITH_BODY }, '/match/body', /before the body is read/],
+  [{ match: { operation: 'things.list' }, do: [ACCEPT] }, '/match/operation', /no byte of the request/],
+  [{ preset: 'early-cut', do: [ACCEPT] }, '/preset', /no byte of the request/],
   [when({ sequence: ['pass'] }), '/do', /never run/],
-  [{ match: 'everything', actions: { fail: fail.do }, do: fail.do }, '/actions', /when.sequence/],
-  [
-    { match: 'everything', when: { sequence: ['fial'] }, actions: { fail: fail.do } },
-    '/when/sequence/0',
-    /Did you mean "fail"\?/,
-  ],
-  [
-    { match: 'everything', when: { sequence: ['pass'] }, actions: { pass: fail.do } },
-    '/actions/pass',
-    /another name/,
-  ],
+  [failing({ actions: { fail: fail.do } }), '/actions', /when.sequence/],
+  [stepping('fial', 'fail'), '/when/sequence/0', /Did you mean "fail"\?/],
+  [stepping('pass', 'pass'), '/actions/pass', /another name/],
   [{ preset: 'in-steps', when: { nth: 1 } }, '/preset', /actions are only valid with when.sequence/],
 ])('the rule %j is refused at %s', ([raw, pointer, detail]) => {
   expectRefused(raw, pointer, detail)
