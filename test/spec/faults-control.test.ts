@@ -186,24 +186,6 @@ test('all rules are removed at once, and those that never fired are named', asyn
   expect((await emulator.get('/data-views')).status).toBe(200)
 })
 
-test('a rule belongs to one sandbox only', async () => {
-  const emulator = await testEmulator()
-  await emulator.in('w2')('POST', '/faults', fail)
-  expect(await idsOf(emulator)).toEqual([])
-  expect((await emulator.get('/data-views')).status).toBe(200)
-  expect((await emulator.get('/data-views', { headers: { 'x-emulator-sandbox': 'w2' } })).status).toBe(503)
-})
-
-test('the log names the rules that fired on a request', async () => {
-  const emulator = await testEmulator()
-  const rules = ['a', 'b', 'c'].map((id) => ({ ...fail, id, then: id === 'a' ? 'continue' : 'stop' }))
-  await emulator.control('POST', '/faults', rules)
-  await emulator.get('/data-views')
-  await emulator.get('/agents')
-  const { body } = await emulator.control('GET', '/requests')
-  expect(body.data.map(({ faults }: { faults: string[] }) => faults)).toEqual([['a', 'b'], []])
-})
-
 test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
   const emulator = await testEmulator()
   const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }

@@ -1,5 +1,3 @@
-// @module-tag U060
-import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DeliverFault } from '../../src/core/faults/deliver.ts'
 import type { FaultDraft } from '../../src/core/faults/rule.ts'
@@ -121,30 +119,6 @@ test('retries and timeouts of a rule apply to its deliveries only', { tags: ['T3
 })
 
 const signed = { settings: { 'webhooks.signature': { header: 'X-Sign', secret: 's', prefix: 'v1=' } } }
-
-function signature(text: string): string {
-  return `v1=${createHmac('sha256', 's').update(text).digest('hex')}`
-}
-
-test('a patched body is signed as sent, and a redeliver sends the original body', async () => {
-  let status = 500
-  const patch = { status: 'zombie', metadata: null, extra: { deep: [1] } }
-  const { emulator, receiver } = await faultedEmulator({ body: patch, retries: ['1s'] }, () => status, signed)
-  const id = await completedBatch(emulator)
-  await pass(emulator, '1m')
-  const [{ id: delivery, body }] = await deliveriesOf(emulator)
-  status = 200
-  await emulator.control('POST', `/webhooks/deliveries/${delivery}/redeliver`)
-  await pass(emulator, '0s')
-  expect(receiver.received).toHaveLength(3)
-  for (const { text, headers } of receiver.received) expect(headers['x-sign']).toBe(signature(text))
-  for (const { body: sent } of receiver.received.slice(0, 2)) {
-    expect(sent).toMatchObject({ id, status: 'zombie', extra: { deep: [1] } })
-    expect('metadata' in sent).toBe(false)
-  }
-  expect(receiver.received[2]?.body).toEqual(body)
-  expect(body).toMatchObject({ id, status: 'completed', metadata: {} })
-})
 
 test('rules with then: continue combine, and the list names them', async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)

@@ -1,4 +1,3 @@
-import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CutFault } from '../../src/server/http/faults/cut.ts'
@@ -105,17 +104,6 @@ test.for([
     for (const client of [viaFetch, viaHttp()])
       expect(await client(`${emulator.baseUrl}/${path}`, call)).toMatchObject({ status, error: 'ECONNRESET' })
   }
-})
-
-test('a fault resets the second request on a connection, and a retry on a new connection succeeds', async () => {
-  const emulator = await testEmulator()
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  onTestFinished(() => agent.destroy())
-  armRule(emulator.sandbox, { match: { connection_request_index: 2 }, do: [cut('before-read', 'rst')] })
-  const get = () => viaHttp(agent)(`${emulator.baseUrl}/data-views`, { headers: bearer(KEYS.KU) })
-  expect((await get()).status).toBe(200)
-  expect((await get()).error).toBe('ECONNRESET')
-  expect((await get()).status).toBe(200)
 })
 
 test('a cut at before-read uses no quota, a cut at before-handler uses one request', async () => {
@@ -230,16 +218,6 @@ test.for([
     .toHaveLength(6)
   await act(emulator)
   expect((await Promise.all(views)).map(({ end }) => end)).toEqual(Array(6).fill('fin'))
-})
-
-test('connections without a fault work after connections that were reset', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { when: { first: 3 }, do: [cut('accept', 'rst')] })
-  const ends = []
-  for (let n = 0; n < 5; n++)
-    ends.push(await overSocket(emulator.emulator.port, decision(emulator), hasResponse))
-  const seen = ends.map(({ end, text }) => `${end} ${text.slice(9, 12)}`)
-  expect(seen).toEqual(['rst ', 'rst ', 'rst ', 'open 200', 'open 200'])
 })
 
 test('a pipelined request is cut after the whole response to the one before it', async () => {

@@ -57,28 +57,6 @@ test('subscriptions in settings exist in every sandbox, and DELETE does not remo
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a redeliver sends the same body as the next attempt', {
-  tags: ['U060', 'T38'],
-}, async () => {
-  let status = 500
-  const { emulator, receiver } = await webhookEmulator(() => status)
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const [{ id }] = await deliveriesOf(emulator)
-  status = 200
-  const again = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
-  expect([again.status, again.body]).toMatchObject([
-    200,
-    { id, status: 'pending', attempts: [{ outcome: 'failed' }] },
-  ])
-  await pass(emulator, '0s')
-  const [first, second] = receiver.received
-  expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
-  expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
-  expect(await deliveriesOf(emulator)).toMatchObject([{ id, status: 'delivered' }])
-  expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
-})
-
 test('a subscription can be changed, and keeps what the change does not name', {
   tags: ['U046'],
 }, async () => {

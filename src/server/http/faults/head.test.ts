@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
-import { overSocket, requestBytes, viaFetch } from '../../../../test/support/wire-client.ts'
+import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
 import type { HeadFault } from './head.ts'
 
 const head = (head: HeadFault) => ({ actions: [{ head }] })
@@ -102,10 +102,4 @@ test('a connection can be used for the next request after a changed head', async
   expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 429', 'HTTP/1.1 200'])
   expect(text).toMatch(/connection: keep-alive\r\nkeep-alive: timeout=65\r\n/)
   expect(end).toBe('fin')
-})
-
-test('fetch reads a changed head like any other', async () => {
-  const { port } = await faultedServer(head({ status: 418, set: { 'x-a': 'b' }, interim: [{ status: 103 }] }))
-  const view = await viaFetch(`http://127.0.0.1:${port}/`)
-  expect(view).toMatchObject({ status: 418, headers: { 'x-a': 'b' }, body: '{"ok":true}' })
 })
