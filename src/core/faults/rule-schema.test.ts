@@ -11,22 +11,13 @@ import type { Action, AnyPrimitive } from './primitive.ts'
 import { draftSchema, storedSchemas } from './rule-schema.ts'
 
 const list = operation({
-  name: 'things.list',
-  method: 'GET',
-  path: '/things',
-  summary: 'List things',
-  section: 'none',
-  errorFormat: 'standard',
-  contract: true,
-  success: 200,
+  ...({ name: 'things.list', method: 'GET', path: '/things', summary: 'List things' } as const),
+  ...({ section: 'none', errorFormat: 'standard', contract: true, success: 200 } as const),
   handle: () => ({}),
 })
 
-const things = collection({
-  name: 'things',
-  label: 'thing',
-  schema: () => z.strictObject({ id: z.string() }),
-})
+const schema = () => z.strictObject({ id: z.string() })
+const things = collection({ name: 'things', label: 'thing', schema })
 
 const fail = { do: [{ respond: { status: 500 } }] }
 const ACCEPT: Action = { cut: { at: 'accept', how: 'rst' } }
@@ -49,12 +40,7 @@ const resource: Resource = {
   collections: [things],
   webhookTypes: [{ type: 'thing.made', description: 'A thing was made.' }],
   recordFaults: [
-    {
-      name: 'thing',
-      description: 'Moves a thing.',
-      schema: () => z.enum(['break', 'mend']),
-      apply: () => {},
-    },
+    { name: 'thing', description: 'Moves it.', schema: () => z.enum(['break', 'mend']), apply: () => {} },
   ],
 }
 
