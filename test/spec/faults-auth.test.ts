@@ -20,7 +20,7 @@ test.for<[fault: AuthFault, message: string]>([
   [{ expire_now: true }, 'The key has expired.'],
   [{ revoke: true }, 'The key has been revoked.'],
 ])(
-  '%j: the key is refused with 401, and the challenge contains invalid_token',
+  '%j: a 401, and the challenge contains invalid_token',
   {
     tags: ['R121', 'U069'],
   },
@@ -52,9 +52,7 @@ test('a refused key uses no quota', { tags: ['T06'] }, async () => {
   expect((await emulator.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
 })
 
-test('a revoked key is refused for all later requests, until the sandbox is reset', {
-  tags: ['U069'],
-}, async () => {
+test('a revoked key is refused until the sandbox is reset', { tags: ['U069'] }, async () => {
   const emulator = await testEmulator()
   auth(emulator, { revoke: true }, { nth: 1 })
   const statusOf = async (key: 'KU' | 'KM') => (await emulator.get('/agents', { key })).status
@@ -63,18 +61,14 @@ test('a revoked key is refused for all later requests, until the sandbox is rese
   expect(await statusOf('KU')).toBe(200)
 })
 
-test('a user key that acts as a service key is refused by operations for users only', {
-  tags: ['R147'],
-}, async () => {
+test('a user key can act as a service key, which some operations refuse', { tags: ['R147'] }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'service' })
   const response = await emulator.post(CALLBACK, FLOW)
   expect([response.status, response.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
-test('a service key that acts as a user key acts for a user of its teamspace', {
-  tags: ['R147'],
-}, async () => {
+test('a service key can act for a user of its teamspace', { tags: ['R147'] }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'user' })
   expect((await emulator.post(CALLBACK, FLOW, { key: 'KS' })).status).toBe(200)

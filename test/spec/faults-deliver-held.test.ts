@@ -27,15 +27,6 @@ test('a receiver can retrieve a batch while the response to its creation is held
   ])
 })
 
-test('a response is held no longer than the timeout of its webhooks', async () => {
-  const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
-  await armed(emulator, RACE)
-  expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
-  expect(await deliveriesOf(emulator)).toMatchObject([
-    { status: 'failed', attempts: [{ outcome: 'timeout' }] },
-  ])
-})
-
 test('a creation by a receiver waits until the webhook that it handles has failed', async () => {
   const responses: number[] = []
   const { emulator, receiver } = await webhookEmulator(

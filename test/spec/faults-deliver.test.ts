@@ -130,9 +130,7 @@ test('rules with then: continue combine, and the list names them', async () => {
   expect(await deliveriesOf(emulator)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
 })
 
-test('held, late and dropped webhooks survive a restart unchanged', {
-  tags: ['R233'],
-}, async () => {
+test('held, late and dropped webhooks survive a restart unchanged', { tags: ['R233'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   await armed(emulator, continuing({ drop: true }, { when: { nth: 1 } }))
   await armed(emulator, continuing({ delay: '10m', body: { status: 'late' } }, { when: { nth: 2 } }))

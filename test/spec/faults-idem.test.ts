@@ -18,9 +18,7 @@ function batchesOf(emulator: TestEmulator): number {
   return emulator.state('batch_predictions').length
 }
 
-test('a key can be in use: a retryable 409, and nothing is created or stored', {
-  tags: ['U059'],
-}, async () => {
+test('a key can be in use: a 409, and nothing is created or stored', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { concurrent: true }, { nth: 1 })
   const response = await create(emulator)
@@ -31,9 +29,7 @@ test('a key can be in use: a retryable 409, and nothing is created or stored', {
   expect(emulator.sandbox.log.entries().map(({ idempotency }) => idempotency)).toEqual(['none', 'fresh'])
 })
 
-test('the fault does not apply to a request without a key or an operation without idempotency', {
-  tags: ['U059'],
-}, async () => {
+test('the fault needs a key, and an operation with idempotency', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { do: [{ idem: { concurrent: true } }] })
   expect((await emulator.post('/batch-predictions', aBatch())).status).toBe(200)

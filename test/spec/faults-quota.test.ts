@@ -87,9 +87,7 @@ test.for<[what: string, quota: QuotaFault, status: number, fields: string]>([
   },
 )
 
-test('an injected 429 has the body of the 429 of the service, or names the policy of the rule', {
-  tags: ['R264'],
-}, async () => {
+test('an injected 429 has the body of the service, or names its policy', { tags: ['R264'] }, async () => {
   const response = await under(REJECT)
   expectStandardError(response, 429, 'rate_limit_exceeded')
   expect(response.body.details).toEqual({ reason: 'rate_limit_exceeded' })
@@ -97,9 +95,7 @@ test('an injected 429 has the body of the 429 of the service, or names the polic
   expect((await under(LISTED)).body.message).toContain('org-concurrency')
 })
 
-test('a request with an injected 429 uses no quota and changes nothing', {
-  tags: ['T04', 'R267'],
-}, async () => {
+test('an injected 429 uses no quota and changes nothing', { tags: ['T04', 'R267'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
   expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(429)
@@ -136,7 +132,7 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
   ['http-date', 'Sun, 01 Mar 2026 12:00:02 GMT', 'Sun, 01 Mar 2026 12:01:00 GMT'],
   ['iso', '2026-03-01T12:00:02.000Z', '2026-03-01T12:01:00.000Z'],
 ])(
-  'an injected and the real reset can be written as %s',
+  'an injected and a real reset can be written as %s',
   {
     tags: ['R261'],
   },
@@ -147,9 +143,7 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
   },
 )
 
-test('a refused creation is problem details, does not use its idempotency key and creates no batch', {
-  tags: ['R265', 'R266'],
-}, async () => {
+test('a refused creation is problem details and uses no key', { tags: ['R265', 'R266'] }, async () => {
   const emulator = await batchEmulator()
   const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota }] })
@@ -170,9 +164,7 @@ test('the quota headers of a rule replace those of an admission policy', { tags:
   expect([response.status, fieldsOf(response)]).toMatchObject([429, fields])
 })
 
-test('a refusal without a known key and an injected error have the quota headers of the rule', {
-  tags: ['T06'],
-}, async () => {
+test('a 401 and an injected error have the quota headers of the rule', { tags: ['T06'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: { ...REJECT, limit: 3 } }] })
   const unknown = await emulator.get('/agents', { key: 'none' })

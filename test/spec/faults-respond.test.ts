@@ -27,9 +27,7 @@ function lastOf({ sandbox }: TestEmulator) {
   return sandbox.log.entries().at(-1)
 }
 
-test('an injected error has the standard body of the service and its quota headers', {
-  tags: ['R239', 'R246'],
-}, async () => {
+test('an injected error has the standard body and quota headers', { tags: ['R239', 'R246'] }, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 500 })
   const response = await emulator.post('/pages', { name: 'Plan' })
@@ -51,9 +49,7 @@ test('an injected error is problem details on batch endpoints', { tags: ['R245',
   expect(response.body.type).toMatch(/\/service_unavailable$/)
 })
 
-test('an injected error without effects uses quota and changes nothing else', {
-  tags: ['T04'],
-}, async () => {
+test('an injected error without effects changes nothing but quota', { tags: ['T04'] }, async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 503 })
   const before = content(emulator)
@@ -65,9 +61,7 @@ test('an injected error without effects uses quota and changes nothing else', {
   expect(content(emulator)).toEqual(before)
 })
 
-test('an injected error with effects replaces the response, and a replay has the real one', {
-  tags: ['R276'],
-}, async () => {
+test('an injected error with effects hides the response, not its replay', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504, effects: 'apply' } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }

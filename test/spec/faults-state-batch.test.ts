@@ -130,9 +130,7 @@ test('finished without a move advances a batch to that number of items, and neve
   expect(seen).toEqual(['in_progress 2', 'in_progress 3', 'in_progress 3', 'finalizing 6'])
 })
 
-test('a failure has the detail of the rule, also in the lines of unfinished items', {
-  tags: ['T17'],
-}, async () => {
+test('a failure has the detail of the rule, also in result lines', { tags: ['T17'] }, async () => {
   const detail = 'The disk is full.'
   const { batch, lines } = await moved({ do: 'fail', finished: 2, detail })
   expect(batch.error.detail).toBe(detail)

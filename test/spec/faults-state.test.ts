@@ -58,9 +58,7 @@ test('cleanup applies only to a terminal batch, and cleanup: false does nothing'
   expect(seen).toEqual(['validating true', 'completed false', 'completed true'])
 })
 
-test('a record that is not visible yet gets the same 404 as an unknown id', {
-  tags: ['U023'],
-}, async () => {
+test('a record that is not visible yet gets the same 404 as an unknown id', { tags: ['U023'] }, async () => {
   const { emulator, id } = await batchUnder({
     ...moving({ visible_after_reads: 2 }),
     when: { by: 'resource_id' },
@@ -106,14 +104,19 @@ test('a record can be named by a field of the body', async () => {
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-test.for([{ param: 'nobody' }, { param: '__proto__' }, { query: 'constructor' }, { body: '/a/b' }, 'nobody'])(
-  'a record that the request does not name stays unchanged: %o',
-  async (id) => {
-    const rule = moving({ id, batch: 'fail', delete: { collection: 'batch_predictions' } })
-    const { emulator, id: batch } = await batchUnder(rule)
-    expect((await retrieve(emulator, batch)).status).toBe('validating')
-  },
-)
+const UNNAMED = [
+  { param: 'nobody' },
+  { param: '__proto__' },
+  { query: 'constructor' },
+  { body: '/a/b' },
+  'no',
+]
+
+test.for(UNNAMED)('a record that the request does not name stays unchanged: %o', async (id) => {
+  const rule = moving({ id, batch: 'fail', delete: { collection: 'batch_predictions' } })
+  const { emulator, id: batch } = await batchUnder(rule)
+  expect((await retrieve(emulator, batch)).status).toBe('validating')
+})
 
 test('a delete removes a record and its future events', async () => {
   const { emulator, id } = await batchUnder(moving({ delete: { collection: 'batch_predictions' } }))
@@ -121,9 +124,7 @@ test('a delete removes a record and its future events', async () => {
   expect((await emulator.control('GET', '/clock/horizon')).body.data ?? []).toEqual([])
 })
 
-test('paging by cursors stays correct when members join and leave between two pages', {
-  tags: ['R157'],
-}, async () => {
+test('cursors stay correct when members join and leave between pages', { tags: ['R157'] }, async () => {
   const emulator = await batchEmulator()
   const member = { add: 2, remove: 'user-outsider' }
   await arm(emulator, moving({ at: 'after-handler', member }, { match: LIST_USERS, when: { nth: 1 } }))
@@ -134,12 +135,11 @@ test('paging by cursors stays correct when members join and leave between two pa
   expect((await emulator.restart()).state('memberships')).toHaveLength(7)
 })
 
-test.for([{ add: 0 }, { add: 101 }, { remove: '' }, {}, { ad: 1 }])(
-  'an invalid change of members is refused: %o',
-  async (member) => {
-    expect(await refused(await batchEmulator(), { member })).toHaveLength(1)
-  },
-)
+const INVALID = [{ add: 0 }, { add: 101 }, { remove: '' }, {}, { ad: 1 }]
+
+test.for(INVALID)('an invalid change of members is refused: %o', async (member) => {
+  expect(await refused(await batchEmulator(), { member })).toHaveLength(1)
+})
 
 test('a change of members of an unknown teamspace changes nothing', async () => {
   const emulator = await batchEmulator()
@@ -165,9 +165,7 @@ test('a record without an id and an instant is inserted each time with new ones'
   expect(instants).toEqual(['2026-03-01T12:00:00.000Z', '2026-03-01T12:01:00.000Z'])
 })
 
-test('a generated consumption row between two pages shifts the second page', {
-  tags: ['R170'],
-}, async () => {
+test('a generated consumption row shifts the second page', { tags: ['R170'] }, async () => {
   const rows = [1, 2, 3].map((n) => consumptionRow(`row-${n}`, `2026-02-0${n}T00:00:00.000Z`, { credits: n }))
   const emulator = await batchEmulator({}, { collections: { consumption_rows: rows } })
   const match = { operation: 'consumption.list' }

@@ -68,26 +68,23 @@ const hasResponse = (text: string): boolean => {
 
 const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage[0], how, stage] as const))
 
-test.for(cases)(
-  'a cut at %s by %s happens at its stage, with or without the effect of the request',
-  async ([name, how, [, at, hasEffect, arrives]]) => {
-    const emulator = await testEmulator()
-    armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
-    const held = nextHeld(emulator.sandbox)
-    const isEnough = at === 'accept' ? () => hasMatched(emulator.sandbox) : held
-    const paused = how === 'pause' ? isEnough : undefined
-    const { text, end } = await overSocket(emulator.emulator.port, creation(emulator), paused)
-    const [arrived, length] = bodyOf(text)
-    if (arrives === null) expect(text).toBe('')
-    else expect([text.slice(0, 15), arrived]).toEqual(['HTTP/1.1 200 OK', arrives(length)])
-    expect(end).toBe(ENDS[how])
-    expect(emulator.state('pages').length > 0).toBe(hasEffect)
-    const sent = { stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }
-    const logged = { status: hasEffect ? 200 : 0, faults: { sent } }
-    // No request begins on a connection that ends before its first byte.
-    expect(emulator.sandbox.log.entries()).toMatchObject(at === 'accept' ? [] : [logged])
-  },
-)
+test.for(cases)('a cut at %s by %s happens at its stage', async ([name, how, [, at, hasEffect, arrives]]) => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
+  const held = nextHeld(emulator.sandbox)
+  const isEnough = at === 'accept' ? () => hasMatched(emulator.sandbox) : held
+  const paused = how === 'pause' ? isEnough : undefined
+  const { text, end } = await overSocket(emulator.emulator.port, creation(emulator), paused)
+  const [arrived, length] = bodyOf(text)
+  if (arrives === null) expect(text).toBe('')
+  else expect([text.slice(0, 15), arrived]).toEqual(['HTTP/1.1 200 OK', arrives(length)])
+  expect(end).toBe(ENDS[how])
+  expect(emulator.state('pages').length > 0).toBe(hasEffect)
+  const sent = { stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }
+  const logged = { status: hasEffect ? 200 : 0, faults: { sent } }
+  // No request begins on a connection that ends before its first byte.
+  expect(emulator.sandbox.log.entries()).toMatchObject(at === 'accept' ? [] : [logged])
+})
 
 test.for([
   ['accept', undefined],
@@ -183,15 +180,14 @@ test('a wait before the handler ends at max_ms, and the request continues', asyn
   expect(lastFaults(emulator)).toMatchObject({ sent: { stage: 'end', end: 'whole' } })
 })
 
-test.for(['before-read', 'before-handler', 'after-handler', 'after-head', 'accept'] as const)(
-  'a stall at %s ends at max_ms',
-  async (at) => {
-    const emulator = await testEmulator()
-    armRule(emulator.sandbox, { times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
-    expect((await overSocket(emulator.emulator.port, creation(emulator))).end).toBe('fin')
-    expect(emulator.state('pages').length > 0).toBe(at.startsWith('after-h'))
-  },
-)
+const STALLS = ['before-read', 'before-handler', 'after-handler', 'after-head', 'accept'] as const
+
+test.for(STALLS)('a stall at %s ends at max_ms', async (at) => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
+  expect((await overSocket(emulator.emulator.port, creation(emulator))).end).toBe('fin')
+  expect(emulator.state('pages').length > 0).toBe(at.startsWith('after-h'))
+})
 
 test.for([
   ['a reset of the sandbox', (emulator: TestEmulator) => emulator.control('POST', '/reset')],

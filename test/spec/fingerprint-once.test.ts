@@ -16,9 +16,7 @@ function countingBody() {
   return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
 }
 
-test('the first use of a key computes the digest of its body only once', {
-  tags: ['R276'],
-}, async () => {
+test('the first use of a key computes the digest of its body only once', { tags: ['R276'] }, async () => {
   const { sandbox } = await batchEmulator()
   const readsOfCreation = (key: Readonly<Record<string, string>>): number => {
     const { reads, body } = countingBody()

@@ -8,9 +8,7 @@ const mirror = Object.fromEntries(PARTS.map((part) => [part, { $request: `/${par
 
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
-test('stubs for converse and search get knowledge_ids of sibling teamspaces unmodified', {
-  tags: ['R291'],
-}, async () => {
+test('stubs get knowledge_ids of sibling teamspaces unmodified', { tags: ['R291'] }, async () => {
   const emulator = await testEmulator()
   const from = (part: string) => ({ body: { knowledge_ids: { $request: `/${part}/knowledge_ids` } } })
   await emulator.control('POST', '/stubs', [
@@ -26,9 +24,7 @@ test('stubs for converse and search get knowledge_ids of sibling teamspaces unmo
   expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
 })
 
-test('a stub responds instead of the 501 of an operation without a contract', {
-  tags: ['R223'],
-}, async () => {
+test('a stub responds instead of the 501 of its operation', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search')).body.mitigation).toContain('sandbox.stubs.create()')
   const made = await emulator.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
@@ -39,9 +35,7 @@ test('a stub responds instead of the 501 of an operation without a contract', {
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('a stub can respond to a path without a route, for example to message reads', {
-  tags: ['R223', 'U045'],
-}, async () => {
+test('a stub can respond to a path without a route', { tags: ['R223', 'U045'] }, async () => {
   const emulator = await testEmulator()
   const path = '/conversations/{conversation_id}/messages/{message_id}'
   await emulator.control('POST', '/stubs', { method: 'GET', path, body: mirror })
@@ -61,9 +55,7 @@ test('a stub can respond to a path without a route, for example to message reads
   expect((await emulator.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
 })
 
-test('a stub takes precedence over records of an operation without a contract', {
-  tags: ['U043'],
-}, async () => {
+test('a stub takes precedence over the records of its operation', { tags: ['U043'] }, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
@@ -172,17 +164,14 @@ test.for<[title: string, change: object, pointer: string, description: string]>(
   ['an unknown part of the request', { body: [{ $request: '/boddy/x' }] }, '/body/0/$request', '"body"?'],
   ['a place that is no pointer', { body: { $request: 'body' } }, '/body/$request', 'JSON Pointer'],
   ['a placeholder beside others', { body: { $request: '/body', b: 1 } }, '/body', 'no field other than $req'],
-])(
-  'a stub with %s is refused with its pointer, and nothing changes',
-  async ([, change, pointer, description]) => {
-    const emulator = await testEmulator()
-    const before = emulator.digest()
-    const { status, body } = await emulator.control('POST', '/stubs', { ...stub, ...change })
-    expect(status).toBe(400)
-    expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(description) }])
-    expect(emulator.digest()).toBe(before)
-  },
-)
+])('a stub with %s is refused, and nothing changes', async ([, change, pointer, description]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', '/stubs', { ...stub, ...change })
+  expect(status).toBe(400)
+  expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(description) }])
+  expect(emulator.digest()).toBe(before)
+})
 
 test('a list of stubs is written as a whole or not at all', async () => {
   const emulator = await testEmulator()

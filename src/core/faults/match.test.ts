@@ -84,7 +84,7 @@ test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
   expect(counterKey(by, subject)).toBe(key)
 })
 
-test('a mismatch quotes only values that the log keeps, and (redacted) if the kept value would fit', {
+test('a mismatch quotes only values that the log keeps, else (redacted)', {
   tags: ['R231'],
 }, () => {
   const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })

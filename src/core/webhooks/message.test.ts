@@ -91,14 +91,11 @@ test('a patch that is no object is the whole body', async () => {
 
 const signed = { 'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'v1=' } }
 
-test('a wrong signature looks like a right one', async () => {
+test('a wrong signature looks like a right one, and is sent even if webhooks are not signed', async () => {
+  expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
   for (const secret of [null, 'own']) {
     const { headers, body } = await faulted({ sign: 'wrong' }, { secret, settings: signed })
     expect(headers['X-Sign']).toMatch(/^v1=[0-9a-f]{64}$/)
     expect(headers['X-Sign']).not.toBe(`v1=${sign(body, secret ?? 'general')}`)
   }
-})
-
-test('a wrong signature is sent even if webhooks are not signed', async () => {
-  expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
 })
