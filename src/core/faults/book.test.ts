@@ -133,17 +133,6 @@ test('a new key replaces the oldest of ten thousand', () => {
   expect(fires(book, [tagged('t10000'), tagged('t0')])).toEqual([[], ['rule-1']])
 })
 
-test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released when %s is removed', (id) => {
-  const { book, store } = bookOf(
-    { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' },
-    { do: [{ cut: { at: 'before-head', how: 'pause' } }] },
-  )
-  const decision = book.decide('call', subject())
-  const signal = decision && AbortSignal.any([...book.releasesOf(decision)])
-  store.transaction('', (tx) => tx.in(faultRules).delete(id))
-  expect(signal?.aborted).toBe(true)
-})
-
 test('the same seed gives the same draws for each key in any interleaving, and another seed gives others', () => {
   const keys = [...'abcdefgh']
   const CALLS = 12
