@@ -19,22 +19,16 @@ const FLOW = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.exa
 test.for<[fault: AuthFault, message: string]>([
   [{ expire_now: true }, 'The key has expired.'],
   [{ revoke: true }, 'The key has been revoked.'],
-])(
-  '%j: a 401, and the challenge contains invalid_token',
-  {
-    tags: ['R121', 'U069'],
-  },
-  async ([fault, message]) => {
-    const emulator = await testEmulator()
-    auth(emulator, fault)
-    const response = await emulator.post('/pages', { name: 'Plan' })
-    expectStandardError(response, 401, 'unauthorized')
-    expect(response.body.message).toBe(message)
-    expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
-    expect(emulator.state('pages')).toEqual([])
-    expect(callerOf(emulator)).toMatchObject({ key_id: 'key-owner' })
-  },
-)
+])('%j: a 401 with the challenge invalid_token', { tags: ['R121', 'U069'] }, async ([fault, message]) => {
+  const emulator = await testEmulator()
+  auth(emulator, fault)
+  const response = await emulator.post('/pages', { name: 'Plan' })
+  expectStandardError(response, 401, 'unauthorized')
+  expect(response.body.message).toBe(message)
+  expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  expect(emulator.state('pages')).toEqual([])
+  expect(callerOf(emulator)).toMatchObject({ key_id: 'key-owner' })
+})
 
 test('a key expires after the given number of calls, counted for each key', { tags: ['R121'] }, async () => {
   const emulator = await testEmulator()

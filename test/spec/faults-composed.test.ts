@@ -19,16 +19,6 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 test.for<[what: string, actions: Action[], bytes: RegExp]>([
   [
-    'informational responses',
-    [{ head: { interim: [{ status: 103, headers: { Link: '</a>' } }, { status: 102 }] } }],
-    /^HTTP\/1\.1 103 .*\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 102 .*\r\n\r\nHTTP\/1\.1 200 /,
-  ],
-  [
-    'a second header of one name',
-    [{ head: { raw: [['x-RATELIMIT-limit', '7']] } }],
-    /X-RateLimit-Limit: 200[\s\S]*x-RATELIMIT-limit: 7/,
-  ],
-  [
     'HTTP/1.0, and a body that ends with the connection',
     [{ head: { version: '1.0', reason: 'Fine' } }, { frame: { mode: 'close' } }],
     /^HTTP\/1\.0 200 Fine\r\n(?![\s\S]*content-length)[\s\S]*\{"object":"list".*\}$/i,

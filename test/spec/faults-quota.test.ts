@@ -77,15 +77,11 @@ test.for<[what: string, quota: QuotaFault, status: number, fields: string]>([
   ],
   ['no rate-limit header', { fields: 'none' }, 200, ''],
   ['no rate-limit header except Retry-After', { ...REJECT, fields: 'none' }, 429, 'retry_after 2'],
-])(
-  'a rule can send %s',
-  { tags: ['R259', 'R262', 'R264', 'R265', 'R268'] },
-  async ([, quota, status, fields]) => {
-    const response = await under(quota)
-    const sent = Object.entries(fieldsOf(response)).map(([name, value]) => `${name} ${value}`)
-    expect([response.status, sent.join(', ')]).toEqual([status, fields])
-  },
-)
+])('a rule can send %s', { tags: ['R259', 'R262', 'R264', 'R265', 'R268'] }, async ([, quota, ...seen]) => {
+  const response = await under(quota)
+  const sent = Object.entries(fieldsOf(response)).map(([name, value]) => `${name} ${value}`)
+  expect([response.status, sent.join(', ')]).toEqual(seen)
+})
 
 test('an injected 429 has the body of the service, or names its policy', { tags: ['R264'] }, async () => {
   const response = await under(REJECT)
@@ -131,17 +127,11 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
   ['seconds', '2', '60'],
   ['http-date', 'Sun, 01 Mar 2026 12:00:02 GMT', 'Sun, 01 Mar 2026 12:01:00 GMT'],
   ['iso', '2026-03-01T12:00:02.000Z', '2026-03-01T12:01:00.000Z'],
-])(
-  'an injected and a real reset can be written as %s',
-  {
-    tags: ['R261'],
-  },
-  async ([reset_format, injected, real]) => {
-    expect(fieldsOf(await under({ ...REJECT, reset_format })).reset).toBe(injected)
-    const response = await under({ reset_format })
-    expect([response.status, fieldsOf(response).reset]).toEqual([200, real])
-  },
-)
+])('a reset can be written as %s', { tags: ['R261'] }, async ([reset_format, injected, real]) => {
+  expect(fieldsOf(await under({ ...REJECT, reset_format })).reset).toBe(injected)
+  const response = await under({ reset_format })
+  expect([response.status, fieldsOf(response).reset]).toEqual([200, real])
+})
 
 test('a refused creation is problem details and uses no key', { tags: ['R265', 'R266'] }, async () => {
   const emulator = await batchEmulator()

@@ -36,12 +36,8 @@ test('the typed envelope contains the object and its type', async () => {
 test('events at one instant run one after the other, so each receiver sees the state of its webhook', async () => {
   const seen: string[] = []
   const { emulator } = await webhookEmulator(() => {
-    seen.push(
-      emulator
-        .state('batch_predictions')
-        .map(({ status }) => status[0])
-        .join(''),
-    )
+    const initials = emulator.state('batch_predictions').map(({ status }) => status[0])
+    seen.push(initials.join(''))
     return 200
   })
   for (let n = 0; n < 3; n++) await createBatch(emulator, { items: 1 })
