@@ -11,48 +11,42 @@ const page = (sandbox: SandboxClient, init: object = {}) =>
   sandbox.fetch('/pages', { json: aPage(), ...init })
 const batch = (sandbox: SandboxClient, key: string) =>
   sandbox.fetch('/batch-predictions', { json: aBatch(), headers: { 'idempotency-key': key } })
+/** The status of a response, or `cut`. */
+const endOf = (sent: Promise<Response>) => sent.then(({ status }) => status).catch(() => 'cut' as const)
 const count = async (sandbox: SandboxClient, collection = 'pages') =>
   (await sandbox.state.list(collection)).length
 
-test.for(ways)(
-  '%s: two requests with one key, released in turn, are a create and a replay',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const before = await count(sandbox, 'batch_predictions')
-    await using gate = await sandbox.gates.hold(BATCH, { at: 'before-handler' })
-    const a = batch(sandbox, 'one')
-    const [first] = await gate.waiting()
-    const b = batch(sandbox, 'one')
-    const [, second] = await gate.waiting(2)
-    expect([first, second]).toMatchObject([
-      { gate: 'gate', at: 'before-handler', name: 'POST /v1/batch-predictions' },
-      { gate: 'gate', at: 'before-handler' },
-    ])
-    expect(await count(sandbox, 'batch_predictions')).toBe(before)
-    expect(await gate.release({ requests: [second ?? ''] })).toEqual([second])
-    const created = await b
-    await gate.release()
-    const repeated = await a
-    expect(await created.json()).toEqual(await repeated.json())
-    expect(await count(sandbox, 'batch_predictions')).toBe(before + 1)
-    const ids = [created, repeated].map(({ headers }) => headers.get('x-emulator-request-id'))
-    expect(ids).toEqual([second?.id, first?.id])
-    const shown = JSON.stringify(await sandbox.requests.explain(first?.id ?? ''))
-    expect(shown).toContain('It waited before its handler at the gate gate from ')
-    expect(shown).toMatch(/"idempotency":[^}]*"replay"/)
-  },
-)
+test.for(ways)('%s: of two requests with one key, the first released creates', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const before = await count(sandbox, 'batch_predictions')
+  await using gate = await sandbox.gates.hold(BATCH, { at: 'before-handler' })
+  const a = batch(sandbox, 'one')
+  const [first] = await gate.waiting()
+  const b = batch(sandbox, 'one')
+  const [, second] = await gate.waiting(2)
+  expect([first, second]).toMatchObject([
+    { gate: 'gate', at: 'before-handler', name: 'POST /v1/batch-predictions' },
+    { gate: 'gate', at: 'before-handler' },
+  ])
+  expect(await count(sandbox, 'batch_predictions')).toBe(before)
+  expect(await gate.release({ requests: [second ?? ''] })).toEqual([second])
+  const created = await b
+  await gate.release()
+  const repeated = await a
+  expect(await created.json()).toEqual(await repeated.json())
+  expect(await count(sandbox, 'batch_predictions')).toBe(before + 1)
+  const ids = [created, repeated].map(({ headers }) => headers.get('x-emulator-request-id'))
+  expect(ids).toEqual([second?.id, first?.id])
+  const shown = JSON.stringify(await sandbox.requests.explain(first?.id ?? ''))
+  expect(shown).toContain('It waited before its handler at the gate gate from ')
+  expect(shown).toMatch(/"idempotency":[^}]*"replay"/)
+})
 
 test.for(ways)('%s: the first ones are released, and the others are aborted', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const before = await count(sandbox)
   await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
-  const sent = [page(sandbox), page(sandbox), page(sandbox)].map((each) =>
-    each.then(
-      ({ status }) => status,
-      () => 'cut',
-    ),
-  )
+  const sent = [page(sandbox), page(sandbox), page(sandbox)].map(endOf)
   const held = await gate.waiting(3)
   expect(await sandbox.gates.list()).toEqual([{ id: gate.id, at: 'before-handler', held }])
   expect((await sandbox.clock.show()).held).toBe(3)
@@ -65,64 +59,55 @@ test.for(ways)('%s: the first ones are released, and the others are aborted', as
   expect((await sandbox.clock.show()).held).toBe(0)
 })
 
-test.for(ways)(
-  '%s: a request after its handler has had its effect, and waits with its response',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const before = await count(sandbox)
-    await using gate = await sandbox.gates.hold(CREATE, { at: 'after-handler' })
-    const both = [page(sandbox), page(sandbox)]
-    const [first, second] = await gate.waiting(2)
-    expect(await count(sandbox)).toBe(before + 2)
-    await gate.release({ requests: [second ?? '', first ?? ''] })
-    expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200])
-  },
-)
+test.for(ways)('%s: a request that waits after its handler has had its effect', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const before = await count(sandbox)
+  await using gate = await sandbox.gates.hold(CREATE, { at: 'after-handler' })
+  const early = page(sandbox)
+  const [first] = await gate.waiting()
+  const late = page(sandbox)
+  const [, second] = await gate.waiting(2)
+  expect(await count(sandbox)).toBe(before + 2)
+  await gate.release({ requests: [second ?? ''] })
+  expect((await late).status).toBe(200)
+  expect(await sandbox.gates.list()).toMatchObject([{ held: [first] }])
+  await gate.release({ requests: [first ?? ''] })
+  expect((await early).status).toBe(200)
+})
 
-test.for(ways)(
-  '%s: removing a gate, its block and clearing all rules release what waits',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    for (const at of ['before-handler', 'after-handler'] as const) {
-      let sent: Promise<Response>
-      {
-        await using gate = await sandbox.gates.hold(CREATE, { at })
-        sent = page(sandbox)
-        await gate.waiting()
-      }
-      expect((await sent).status).toBe(200)
+test.for(ways)('%s: removing a gate, its block and all rules releases what waits', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  for (const at of ['before-handler', 'after-handler'] as const)
+    for (const end of ['remove', 'block', 'clear'] as const) {
       const gate = await sandbox.gates.hold(CREATE, { at })
-      const other = page(sandbox)
+      const sent = page(sandbox)
       await gate.waiting()
-      await sandbox.faults.clear()
-      expect((await other).status).toBe(200)
+      if (end === 'remove') await gate.remove()
+      else if (end === 'block') await gate[Symbol.asyncDispose]()
+      else await sandbox.faults.clear()
+      expect((await sent).status).toBe(200)
     }
-  },
-)
+})
 
-test.for(ways)(
-  '%s: a reset, a restore and a deletion abort what waits, and nothing of it is done',
-  async ([, client]) => {
-    const sandbox = await client().sandbox()
-    const before = await count(sandbox)
-    await sandbox.snapshots.save('before')
-    const ends = [() => sandbox.reset(), () => sandbox.snapshots.restore('before'), () => sandbox.delete()]
-    for (const end of ends) {
-      const gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
-      const sent = page(sandbox).then(
-        ({ status }) => status,
-        () => 'cut',
-      )
-      await gate.waiting()
-      await end()
-      expect(await sent).toBe('cut')
-      if (end === ends[2]) break
-      expect([await count(sandbox), await sandbox.requests.list(CREATE), await sandbox.gates.list()]).toEqual(
-        [before, [], []],
-      )
-    }
-  },
-)
+test.for(ways)('%s: a reset, a restore and a deletion abort what waits', async ([, client]) => {
+  const sandbox = await client().sandbox()
+  const before = await count(sandbox)
+  await sandbox.snapshots.save('before')
+  const ends = [() => sandbox.reset(), () => sandbox.snapshots.restore('before'), () => sandbox.delete()]
+  for (const end of ends) {
+    const gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
+    const sent = endOf(page(sandbox))
+    await gate.waiting()
+    await end()
+    expect(await sent).toBe('cut')
+    if (end === ends[2]) break
+    expect([await count(sandbox), await sandbox.requests.list(CREATE), await sandbox.gates.list()]).toEqual([
+      before,
+      [],
+      [],
+    ])
+  }
+})
 
 test('a reset and the end of the emulator abort what waits, and a warning names it', async () => {
   const warnings: string[] = []
@@ -134,9 +119,9 @@ test('a reset and the end of the emulator abort what waits, and a warning names 
   for (const end of [() => sandbox.reset(), () => own.close()]) {
     const before = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
     const after = await sandbox.gates.hold(BATCH, { at: 'after-handler' })
-    const first = page(sandbox).catch(() => 'cut')
+    const first = endOf(page(sandbox))
     const [a] = await before.waiting()
-    const second = batch(sandbox, 'k').catch(() => 'cut')
+    const second = endOf(batch(sandbox, 'k'))
     const [b] = await after.waiting()
     await end()
     expect(await Promise.all([first, second])).toEqual(['cut', 'cut'])
@@ -173,49 +158,43 @@ test.for(ways)('%s: a gate opens by itself when enough wait, and counts from 0 a
   }
 })
 
-test.for(ways)(
-  '%s: a gate opens after a virtual time, and its requests run at that instant',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler', release: { after: '2s' } })
-    const [start, sent] = [Date.parse((await sandbox.clock.show()).now), page(sandbox)]
-    const held = await gate.waiting()
-    expect(await sandbox.clock.advance('1s')).toMatchObject({ events: [], held })
-    const { events, held: none } = await sandbox.clock.advance('10s')
-    expect([events.map(({ kind }) => kind), none]).toEqual([['gate.release'], undefined])
-    expect((await sent).status).toBe(200)
-    const [entry] = await sandbox.requests.list(CREATE)
-    expect(Date.parse(entry?.at ?? '') - start).toBe(2_000)
-  },
-)
+test.for(ways)('%s: a gate opens after a virtual time, at which its requests run', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler', release: { after: '2s' } })
+  const [start, sent] = [Date.parse((await sandbox.clock.show()).now), page(sandbox)]
+  const held = await gate.waiting()
+  expect(await sandbox.clock.advance('1s')).toMatchObject({ events: [], held })
+  const { events, held: none } = await sandbox.clock.advance('10s')
+  expect([events.map(({ kind }) => kind), none]).toEqual([['gate.release'], undefined])
+  expect((await sent).status).toBe(200)
+  const [entry] = await sandbox.requests.list(CREATE)
+  expect(Date.parse(entry?.at ?? '') - start).toBe(2_000)
+})
 
-test.for(ways)(
-  '%s: a webhook waits at a gate, and its outcome has the instant of its release',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    await sandbox.webhooks.create({ inbox: true })
-    const gate = await sandbox.gates.hold({ webhook: '*' }, { at: 'webhook' })
-    await batch(sandbox, 'w')
-    await sandbox.clock.advance('30d')
-    const [held, ...others] = await gate.waiting()
-    expect(held).toMatchObject({ at: 'webhook', name: expect.stringMatching(/^batch_prediction\.\w+ to /) })
-    expect(await sandbox.webhooks.inbox()).toEqual([])
-    const { now } = await sandbox.clock.show()
-    await gate.release({ count: 1 })
-    await sandbox.clock.advance('0s')
-    const [delivery] = (await sandbox.webhooks.deliveries()).filter(({ id }) => id === held?.id)
-    expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ at: now }] })
-    expect(await gate.abort()).toEqual(others)
-    await batch(sandbox, 'again')
-    await sandbox.clock.advance('30d')
-    expect((await sandbox.webhooks.deliveries()).map(({ status }) => status)).toContain('waiting')
-    await gate.remove()
-    await sandbox.clock.advance('0s')
-    expect(new Set((await sandbox.webhooks.deliveries()).map(({ status }) => status))).toEqual(
-      new Set(others.length > 0 ? ['delivered', 'dropped'] : ['delivered']),
-    )
-  },
-)
+test.for(ways)('%s: a webhook that waits at a gate is sent when it is released', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  await sandbox.webhooks.create({ inbox: true })
+  const gate = await sandbox.gates.hold({ webhook: '*' }, { at: 'webhook' })
+  await batch(sandbox, 'w')
+  await sandbox.clock.advance('30d')
+  const [held, ...others] = await gate.waiting()
+  expect(held).toMatchObject({ at: 'webhook', name: expect.stringMatching(/^batch_prediction\.\w+ to /) })
+  expect(await sandbox.webhooks.inbox()).toEqual([])
+  const { now } = await sandbox.clock.show()
+  await gate.release({ count: 1 })
+  await sandbox.clock.advance('0s')
+  const [delivery] = (await sandbox.webhooks.deliveries()).filter(({ id }) => id === held?.id)
+  expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ at: now }] })
+  expect(await gate.abort()).toEqual(others)
+  await batch(sandbox, 'again')
+  await sandbox.clock.advance('30d')
+  expect((await sandbox.webhooks.deliveries()).map(({ status }) => status)).toContain('waiting')
+  await gate.remove()
+  await sandbox.clock.advance('0s')
+  expect(new Set((await sandbox.webhooks.deliveries()).map(({ status }) => status))).toEqual(
+    new Set(others.length > 0 ? ['delivered', 'dropped'] : ['delivered']),
+  )
+})
 
 test('1,000 requests wait, the next one passes and says so, and all are released', async () => {
   await using sandbox = await connect(emulator().url).sandbox()
@@ -240,31 +219,28 @@ test('1,000 requests wait, the next one passes and says so, and all are released
   expect(await sandbox.gates.list()).toMatchObject([{ held: [] }])
 }, 120_000)
 
-test.for(ways)(
-  '%s: a wait that is not met names what has arrived, and wrong names are refused',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
-    const sent = page(sandbox)
-    const [held] = await gate.waiting()
-    expect(await refusalOf(gate.waiting(2, { timeoutMs: 1 }))).toMatchObject({
-      code: 'conflict',
-      detail: `2 did not wait at the gate gate within 1 ms. What waits there: POST /v1/pages (${held?.id}).`,
+test.for(ways)('%s: an unmet wait and wrong names are refused with what waits', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
+  const sent = page(sandbox)
+  const [held] = await gate.waiting()
+  expect(await refusalOf(gate.waiting(2, { timeoutMs: 1 }))).toMatchObject({
+    code: 'conflict',
+    detail: `2 did not wait at the gate gate within 1 ms. What waits there: POST /v1/pages (${held?.id}).`,
+  })
+  expect(await refusalOf(gate.release({ requests: ['nope'] }))).toMatchObject({
+    detail: `"nope" does not wait at the gate "gate". What waits there: POST /v1/pages (${held?.id}).`,
+  })
+  expect(await refusalOf(gate.release({ requests: ['a'], count: 1 }))).toMatchObject({
+    issues: [{ pointer: '/count' }],
+  })
+  for (const [match, at] of [
+    [CREATE, 'webhook'],
+    [{ webhook: '*' }, 'after-handler'],
+  ] as const)
+    expect(await refusalOf(sandbox.gates.hold(match, { at }))).toMatchObject({
+      issues: [{ pointer: '/do/0/gate/at' }],
     })
-    expect(await refusalOf(gate.release({ requests: ['nope'] }))).toMatchObject({
-      detail: `"nope" does not wait at the gate "gate". What waits there: POST /v1/pages (${held?.id}).`,
-    })
-    expect(await refusalOf(gate.release({ requests: ['a'], count: 1 }))).toMatchObject({
-      issues: [{ pointer: '/count' }],
-    })
-    for (const [match, at] of [
-      [CREATE, 'webhook'],
-      [{ webhook: '*' }, 'after-handler'],
-    ] as const)
-      expect(await refusalOf(sandbox.gates.hold(match, { at }))).toMatchObject({
-        issues: [{ pointer: '/do/0/gate/at' }],
-      })
-    await gate.release()
-    expect((await sent).status).toBe(200)
-  },
-)
+  await gate.release()
+  expect((await sent).status).toBe(200)
+})

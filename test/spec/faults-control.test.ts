@@ -14,42 +14,14 @@ async function idsOf(emulator: TestEmulator): Promise<string[]> {
 test('a rule is armed, counted, listed, shown and removed', async () => {
   const emulator = await testEmulator()
   const armed = await emulator.control('POST', '/faults', { ...fail, id: 'down', when: { nth: 2 } })
-  expect([armed.status, armed.body]).toEqual([
-    201,
-    {
-      id: 'down',
-      source: 'control',
-      preset: null,
-      description: null,
-      match: { operation: 'data-views.list' },
-      when: { nth: 2 },
-      do: [{ respond: { status: 503 } }],
-      actions: {},
-      priority: 0,
-      then: 'stop',
-      times: null,
-      ttl: null,
-      armed_at: '2026-03-01T12:00:00.000Z',
-      status: 'armed',
-      life: 'It fires once, then it is spent.',
-      matched: 0,
-      fired: 0,
-      counters: [],
-      keys: 0,
-    },
-  ])
-  const statuses = [
-    await emulator.get('/data-views'),
-    await emulator.get('/data-views'),
-    await emulator.get('/agents'),
-  ]
-  expect(statuses.map(({ status }) => status)).toEqual([200, 503, 200])
+  const life = 'It fires once, then it is spent.'
+  expect([armed.status, armed.body]).toMatchObject([201, { id: 'down', status: 'armed', life, matched: 0 }])
+  const statuses: number[] = []
+  for (const path of ['/data-views', '/data-views', '/agents'])
+    statuses.push((await emulator.get(path)).status)
+  expect(statuses).toEqual([200, 503, 200])
   const { body } = await emulator.control('GET', '/faults')
-  expect(body).toMatchObject({
-    object: 'list',
-    never_fired: [],
-    data: [{ id: 'down', matched: 2, fired: 1 }],
-  })
+  expect(body).toMatchObject({ never_fired: [], data: [{ id: 'down', matched: 2, fired: 1 }] })
   expect((await emulator.control('GET', '/faults/down')).body).toEqual(body.data[0])
   expect((await emulator.control('DELETE', '/faults/down')).body).toEqual(body.data[0])
   expect(await idsOf(emulator)).toEqual([])
@@ -58,89 +30,62 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
 
 test('a list of rules is armed whole or not at all', async () => {
   const emulator = await testEmulator()
-  const refused = await emulator.control('POST', '/faults', [
-    fail,
-    { ...fail, id: 'x' },
-    { ...fail, prioritty: 1 },
-  ])
-  expect([refused.status, refused.body.details.errors]).toEqual([
-    400,
-    [{ pointer: '/2/prioritty', detail: 'is not a known field. Did you mean "priority"?' }],
-  ])
-  const clash = await emulator.control('POST', '/faults', [
-    { ...fail, id: 'x' },
-    { ...fail, id: 'x' },
-  ])
+  const arm = (...rules: object[]) => emulator.control('POST', '/faults', rules)
+  const x = { ...fail, id: 'x' }
+  const refused = await arm(fail, x, { ...fail, prioritty: 1 })
+  expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/2/prioritty'])
+  const clash = await arm(x, x)
   expect([clash.status, clash.body.message]).toEqual([409, 'A fault rule "x" already exists.'])
   expect(await idsOf(emulator)).toEqual([])
-  const taken = await emulator.control('POST', '/faults', [
-    fail,
-    fail,
-    { preset: 'rate-limited', priority: 1 },
-  ])
-  expect([taken.status, taken.body.data.map(({ id }: { id: string }) => id)]).toEqual([
-    201,
-    ['fault', 'fault-2', 'rate-limited'],
-  ])
+  expect((await arm(fail, fail, { preset: 'rate-limited', priority: 1 })).status).toBe(201)
   expect(await idsOf(emulator)).toEqual(['rate-limited', 'fault', 'fault-2'])
 })
 
-test.for<[body: unknown, pointer: string, detail: RegExp]>([
-  [undefined, '', /a JSON body is required/],
-  ['down', '', /must be a rule or a list of rules/],
-  [[], '', /too small|at least/i],
-  [{}, '/match', /is required/],
-  [{ match: {}, do: fail.do }, '/match', /at least one of operation/],
-  [{ preset: 'rate-limitd' }, '/preset', /Did you mean "rate-limited"\?/],
-  [{ match: { operation: 'pages.creat' }, do: fail.do }, '/match/operation', /Did you mean "pages.create"\?/],
-  [
-    { match: 'everything', do: [{ cut: { at: 'before-heads', how: 'rst' } }] },
-    '/do/0/cut/at',
-    /Did you mean "before-head"\?/,
-  ],
-])('POST /faults refuses %j', async ([body, pointer, detail]) => {
+const preset = { preset: 'server-error' }
+const UNTIL = { calls: 9 }
+
+test.for<[query: string, body: unknown, pointer: string, detail: RegExp]>([
+  ['', undefined, '', /a JSON body is required/],
+  ['', 'down', '', /must be a rule or a list of rules/],
+  ['', [], '', /too small|at least/i],
+  ['', {}, '/match', /is required/],
+  ['?dry_run=true', { preset: 'server-eror' }, '/preset', /Did you mean "server-error"\?/],
+  ['?dry_run=maybe', preset, '/query/dry_run', /true/],
+  ['?first=0', preset, '/query/first', /must be an integer from 1 to 9007199254740991/],
+  ['?first=2&always=true', preset, '/query/first', /must be left out with always=true/],
+])('POST /faults%s refuses %j', async ([query, rule, pointer, detail]) => {
   const emulator = await testEmulator()
   const before = emulator.digest()
-  const response = await emulator.control('POST', '/faults', body)
-  expect(response.status).toBe(400)
-  expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+  const { status, body } = await emulator.control('POST', `/faults${query}`, rule)
+  expect(status).toBe(400)
+  expect(body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
   expect(emulator.digest()).toBe(before)
 })
 
+test('a rule with dry_run is not armed, and changes nothing', async () => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', '/faults?dry_run=true', preset)
+  expect([status, body.data, emulator.digest()]).toEqual([200, [], before])
+  expect((await emulator.control('POST', '/faults?dry_run=false', preset)).status).toBe(201)
+  expect(await idsOf(emulator)).toEqual(['server-error'])
+})
+
 test.for([
-  ['first=2', { preset: 'server-error' }, { when: { first: 2 }, times: null }],
-  ['always=true', { preset: 'server-error' }, { when: {}, times: null }],
+  ['first=2', preset, { when: { first: 2 }, times: null }],
+  ['always=true', preset, { when: {}, times: null }],
   // The keys that matches are counted by, and the end of the rule, stay.
   ['first=4', { preset: 'batch-poll-transient-error' }, { when: { first: 4, by: 'resource_id' } }],
   ['always=true', { preset: 'batch-poll-transient-error' }, { when: { by: 'resource_id' } }],
-  [
-    'first=1',
-    { preset: 'server-error', when: { nth: 3, until: { calls: 9 } } },
-    { when: { until: { calls: 9 }, first: 1 } },
-  ],
-  ['first=1', { preset: 'server-error', times: 5 }, { times: null }],
-  ['always=false', { preset: 'server-error', times: 5 }, { when: {}, times: 5 }],
+  ['first=1', { ...preset, when: { nth: 3, until: UNTIL } }, { when: { until: UNTIL, first: 1 } }],
+  ['first=1', { ...preset, times: 5 }, { times: null }],
+  ['always=false', { ...preset, times: 5 }, { when: {}, times: 5 }],
 ] as const)('POST /faults?%s changes the matches on which %j fires', async ([query, rule, expected]) => {
   const emulator = await testEmulator()
   const { body } = await emulator.control('POST', `/faults?${query}`, rule)
   expect(body).toMatchObject(expected)
   const { body: all } = await emulator.control('POST', `/faults?${query}`, [rule, rule])
   expect(all.data).toMatchObject([expected, expected])
-})
-
-test.for([
-  ['first=0', '/query/first', 'must be an integer from 1 to 9007199254740991'],
-  ['first=2&always=true', '/query/first', 'must be left out with always=true'],
-] as const)('POST /faults?%s is refused', async ([query, pointer, detail]) => {
-  const emulator = await testEmulator()
-  const before = emulator.digest()
-  const { status, body } = await emulator.control('POST', `/faults?${query}`, { preset: 'server-error' })
-  expect([status, body.details.errors[0].pointer, body.details.errors[0].detail]).toEqual([
-    400,
-    pointer,
-    expect.stringContaining(detail),
-  ])
-  expect(emulator.digest()).toBe(before)
 })
 
 test('every preset is a valid rule, with an example that arms it', async () => {
@@ -155,9 +100,8 @@ test('every preset is a valid rule, with an example that arms it', async () => {
     expect([name, typeof family, description.endsWith('.')]).toEqual([name, 'string', true])
     const armed = await emulator.control('POST', '/faults', example)
     expect([armed.status, armed.body.preset]).toEqual([201, name])
-    expect((await emulator.control('GET', `/fault-presets/${name}`)).body).toEqual(
-      body.data.find((each: { name: string }) => each.name === name),
-    )
+    const shown = { name, family, description, lasts, example, ...written }
+    expect((await emulator.control('GET', `/fault-presets/${name}`)).body).toEqual(shown)
   }
 })
 
@@ -180,36 +124,25 @@ test('presets are still at their first path', async () => {
   expect(await get('/faults/presets/slow-drip')).toMatchObject({ name: 'slow-drip' })
 })
 
-test('magic values are listed, but not under --strict', async () => {
-  const [emulator, strict] = [await testEmulator(), await testEmulator({ strict: true })]
-  const values = (await emulator.control('GET', '/fault-presets')).body.magic_values
-  expect(values.map(({ operation }: { operation: string }) => operation)).toEqual(
-    workspaceService.magic.map(({ operation }) => operation),
-  )
-  expect((await strict.control('GET', '/fault-presets')).body.magic_values).toEqual([])
-})
-
 test.for([
-  ['GET', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
-  ['PATCH', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
-  ['DELETE', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
-  ['POST', '/faults/doun/reset', 'There is no fault rule "doun". Did you mean "down"?'],
-  ['GET', '/fault-presets/slow-drop', 'There is no preset "slow-drop". Did you mean "slow-drip"?'],
-  [
-    'GET',
-    '/falts',
-    'The control interface has no route /__emulator/falts. Did you mean "/__emulator/faults"?',
-  ],
-  [
-    'POST',
-    '/faults/down/rest',
-    'The control interface has no route /__emulator/faults/down/rest. Did you mean "/__emulator/faults/down/reset"?',
-  ],
-])('the 404 of %s %s has the nearest name', async ([method, path, message]) => {
+  ['/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
+  ['/fault-presets/slow-drop', 'There is no preset "slow-drop". Did you mean "slow-drip"?'],
+  ['/falts', 'The control interface has no route /__emulator/falts. Did you mean "/__emulator/faults"?'],
+])('the 404 of %s has the nearest name', async ([path = '', message]) => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, id: 'down' })
-  const response = await emulator.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
-  expect([response.status, response.body.message]).toEqual([404, message])
+  const { status, body } = await emulator.control('GET', path)
+  expect([status, body.message]).toEqual([404, message])
+})
+
+test('a rule for everything applies neither to the control interface nor to CORS preflights, in no phase', async () => {
+  const emulator = await testEmulator()
+  const cut = { match: 'everything', then: 'continue', do: [{ cut: { at: 'before-read', how: 'rst' } }] }
+  await emulator.control('POST', '/faults', [cut, { ...fail, match: 'everything' }])
+  expect((await emulator.control('GET', '/health')).status).toBe(200)
+  const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'GET' }
+  expect((await emulator.request('OPTIONS', '/data-views', { headers })).status).toBe(204)
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ matched: 0 }, { matched: 0 }])
 })
 
 test('a merge patch changes a rule and keeps its counters', async () => {
@@ -217,17 +150,8 @@ test('a merge patch changes a rule and keeps its counters', async () => {
   await emulator.control('POST', '/faults', { ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
   await emulator.get('/data-views')
   const patch = { match: { method: 'GET' }, when: { nth: 3 }, ttl: null, description: 'The third' }
-  const { status, body } = await emulator.control('PATCH', '/faults/a', patch)
-  expect([status, body]).toMatchObject([
-    200,
-    {
-      match: { operation: 'data-views.list', method: 'GET' },
-      when: { nth: 3 },
-      ttl: null,
-      description: 'The third',
-      matched: 1,
-    },
-  ])
+  const { body } = await emulator.control('PATCH', '/faults/a', patch)
+  expect(body).toMatchObject({ ...patch, match: { operation: 'data-views.list', method: 'GET' }, matched: 1 })
   const statuses = [await emulator.get('/data-views'), await emulator.get('/data-views')]
   expect(statuses.map(({ status }) => status)).toEqual([200, 503])
 })
@@ -250,60 +174,16 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('a rule that is reset counts from the beginning', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { ...fail, id: 'a', times: 1 })
-  const get = async () => (await emulator.get('/data-views')).status
-  expect([await get(), await get()]).toEqual([503, 200])
-  expect((await emulator.control('GET', '/faults/a')).body.status).toBe('spent')
-  const { body } = await emulator.control('POST', '/faults/a/reset')
-  expect(body).toMatchObject({ id: 'a', status: 'armed', matched: 0, fired: 0 })
-  expect([await get(), await get()]).toEqual([503, 200])
-})
-
 test('all rules are removed at once, and those that never fired are named', async () => {
   const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', [
-    { ...fail, id: 'fires' },
-    { ...fail, id: 'waits', when: { nth: 9 } },
-  ])
+  const waits = { ...fail, id: 'waits', when: { nth: 9 } }
+  await emulator.control('POST', '/faults', [{ ...fail, id: 'fires' }, waits])
   await emulator.get('/data-views')
   expect((await emulator.control('GET', '/faults')).body.never_fired).toEqual(['waits'])
   const { body } = await emulator.control('DELETE', '/faults')
   expect(body).toEqual({ removed: ['fires', 'waits'], never_fired: ['waits'] })
   expect(await idsOf(emulator)).toEqual([])
   expect((await emulator.get('/data-views')).status).toBe(200)
-})
-
-test('a rule belongs to one sandbox only', async () => {
-  const emulator = await testEmulator()
-  await emulator.in('w2')('POST', '/faults', fail)
-  expect(await idsOf(emulator)).toEqual([])
-  expect((await emulator.get('/data-views')).status).toBe(200)
-  expect((await emulator.get('/data-views', { headers: { 'x-emulator-sandbox': 'w2' } })).status).toBe(503)
-})
-
-test('a rule for everything applies neither to the control interface nor to CORS preflights', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { ...fail, match: 'everything' })
-  expect((await emulator.control('GET', '/health')).status).toBe(200)
-  expect((await emulator.control('GET', '/faults')).body.data[0]).toMatchObject({ matched: 0 })
-  const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'GET' }
-  expect((await emulator.request('OPTIONS', '/data-views', { headers })).status).toBe(204)
-  expect((await emulator.get('/data-views')).status).toBe(503)
-})
-
-test('the log names the rules that fired on a request', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', [
-    { ...fail, id: 'a', then: 'continue' },
-    { ...fail, id: 'b' },
-    { ...fail, id: 'c' },
-  ])
-  await emulator.get('/data-views')
-  await emulator.get('/agents')
-  const { body } = await emulator.control('GET', '/requests')
-  expect(body.data.map(({ faults }: { faults: string[] }) => faults)).toEqual([['a', 'b'], []])
 })
 
 test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
@@ -317,23 +197,4 @@ test('a request that was cut before its handling has the status 0, and can be fo
   const match = { status: 0, operation: 'data-views.list', path: { regex: 'views$' } }
   const verified = await emulator.control('POST', '/requests/verify', { match, count: { exactly: 1 } })
   expect([verified.status, verified.body.matched]).toEqual([200, [body.data[0].id]])
-})
-
-test('removing a rule ends the connections that it holds', async () => {
-  const emulator = await testEmulator()
-  const hold = { do: [{ cut: { at: 'before-head', how: 'pause' } }] }
-  await emulator.control('POST', '/faults', [
-    { ...hold, id: 'one', match: { operation: 'data-views.list' } },
-    { ...hold, id: 'two', match: { operation: 'agents.list' } },
-  ])
-  const ended: string[] = []
-  const waits = (path: string) => emulator.get(path).then(String, () => void ended.push(path))
-  const both = [waits('/data-views'), waits('/agents')]
-  await expect.poll(async () => (await emulator.control('GET', '/requests')).body.matched).toBe(2)
-  await emulator.control('DELETE', '/faults/one')
-  await both[0]
-  expect(ended).toEqual(['/data-views'])
-  await emulator.control('DELETE', '/faults')
-  await both[1]
-  expect(ended).toEqual(['/data-views', '/agents'])
 })

@@ -1,3 +1,4 @@
+// @module-tag U060
 import { expect, test } from 'vitest'
 import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { aBatch } from '../support/batches.ts'
@@ -11,21 +12,7 @@ const RACE: FaultDraft = {
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('the webhook of a batch arrives before the response with its id', { tags: ['U060'] }, async () => {
-  const order: string[] = []
-  const { emulator } = await webhookEmulator(({ body }) => {
-    order.push(`webhook ${body.id}`)
-    return 200
-  })
-  await armed(emulator, RACE)
-  const { status, body } = await emulator.post('/batch-predictions', aBatch({ items: 1 }))
-  order.push(`answer ${body.id}`)
-  expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
-})
-
-test('a receiver can retrieve a batch while the response to its creation is held', {
-  tags: ['U060'],
-}, async () => {
+test('a receiver can retrieve a batch while the response to its creation is held', async () => {
   const seen: unknown[] = []
   const { emulator } = await webhookEmulator(async ({ text, body }) => {
     const response = await emulator.get(`/batch-predictions/${body.id}`)
@@ -40,18 +27,7 @@ test('a receiver can retrieve a batch while the response to its creation is held
   ])
 })
 
-test('a response is held no longer than the timeout of its webhooks', { tags: ['U060'] }, async () => {
-  const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
-  await armed(emulator, RACE)
-  expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
-  expect(await deliveriesOf(emulator)).toMatchObject([
-    { status: 'failed', attempts: [{ outcome: 'timeout' }] },
-  ])
-})
-
-test('a creation by a receiver waits until the webhook that it handles has failed', {
-  tags: ['U060'],
-}, async () => {
+test('a creation by a receiver waits until the webhook that it handles has failed', async () => {
   const responses: number[] = []
   const { emulator, receiver } = await webhookEmulator(
     async () => {
@@ -71,7 +47,7 @@ test('a creation by a receiver waits until the webhook that it handles has faile
   ])
 })
 
-test('a response without a webhook is not held', { tags: ['U060'] }, async () => {
+test('a response without a webhook is not held', async () => {
   const { emulator } = await webhookEmulator()
   await armed(emulator, {
     match: { operation: 'pages.create' },

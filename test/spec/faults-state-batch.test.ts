@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import {
-  batchEmulator,
-  bring,
-  cancel,
-  counts,
-  createBatch,
-  linesOf,
-  retrieve,
-  stamps,
-} from '../support/batches.ts'
+import { batchUnder } from '../support/batch-under.ts'
+import { batchEmulator, bring, counts, createBatch, linesOf, retrieve, stamps } from '../support/batches.ts'
 import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
 
 const CREATE = { operation: 'batch-predictions.create' }
+
+/** A batch of four items that a rule moves when it is retrieved. */
+async function moved(batch: unknown) {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 4 })
+  await arm(emulator, moving({ batch }))
+  return { batch: await retrieve(emulator, id), lines: () => linesOf(emulator, id) }
+}
 
 test.for([
   ['start', 'validating', 'in_progress', { processing: 3 }],
@@ -27,8 +27,7 @@ test.for([
   ['cancel', 'validating', 'cancelling', { processing: 3 }],
   ['cancel', 'in_progress', 'cancelling', { processing: 3 }],
 ] as const)('%s moves a batch from %s to %s', async ([move, from, to, expected]) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   await bring(emulator, id, from)
   await arm(emulator, moving({ batch: move }))
   const batch = await retrieve(emulator, id)
@@ -54,17 +53,14 @@ test.for([
   ['hold', 'completed'],
   ['release', 'expired'],
 ] as const)('%s does not change a batch that is %s', async ([move, status]) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   const before = await bring(emulator, id, status)
   await arm(emulator, moving({ batch: move }))
   expect(await retrieve(emulator, id)).toEqual(before)
 })
 
 test('a held batch stays in its phase until it is released', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, {
+  const { emulator, id } = await batchUnder({
     match: RETRIEVE,
     when: { sequence: ['hold', 'pass', 'release', 'pass'] },
     actions: { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] },
@@ -77,25 +73,8 @@ test('a held batch stays in its phase until it is released', async () => {
   expect(seen).toEqual(['validating', 'validating', 'validating', 'in_progress'])
 })
 
-test.for([
-  ['validating', ['validating', 'validating', 'expired']],
-  ['in_progress', ['validating', 'in_progress', 'expired']],
-  ['finalizing', ['validating', 'finalizing', 'finalizing']],
-] as const)('a batch with a hold in %s stays in that phase', async ([phase, expected]) => {
-  const emulator = await batchEmulator()
-  await arm(emulator, moving({ at: 'after-handler', batch: { hold: phase } }, { match: CREATE }))
-  const { id } = await createBatch(emulator)
-  const seen = []
-  for (const by of ['0s', '1h', '24h']) {
-    emulator.advance(by)
-    seen.push((await retrieve(emulator, id)).status)
-  }
-  expect(seen).toEqual(expected)
-})
-
 test('a hold of a past phase has no effect', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
+  const { emulator, id } = await batchUnder()
   await bring(emulator, id, 'in_progress')
   await arm(emulator, moving({ batch: { hold: 'validating' } }))
   emulator.advance('1h')
@@ -115,20 +94,8 @@ test('a move can change the pace and outcomes of later phases', async () => {
   expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
 })
 
-test('counts and result lines agree after an expiry with half of the items finished', {
-  tags: ['R107'],
-}, async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator, { items: 4 })
-  await arm(emulator, moving({ batch: { do: 'expire', finished: 0.5 } }))
-  const batch = await retrieve(emulator, id)
-  expect([batch.status, counts(batch)]).toEqual(['expired', { total: 4, succeeded: 2, expired: 2 }])
-  expect(batch.error.detail).toBe('The completion window ended before 2 of 4 items were finished.')
-  const lines = await linesOf(emulator, id)
-  expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'expired', 'expired'])
-})
-
 test.for([
+  ['expire', 0.5, 'expired', { succeeded: 2, expired: 2 }],
   ['fail', 1, 'failed', { succeeded: 1, errored: 3 }],
   ['fail', 0, 'failed', { errored: 4 }],
   ['cancel', 3, 'cancelling', { succeeded: 3, processing: 1 }],
@@ -136,13 +103,15 @@ test.for([
   ['expire', 4, 'expired', { succeeded: 3, expired: 1 }],
   ['fail', 5000, 'failed', { succeeded: 3, errored: 1 }],
   ['expire', 0.9, 'expired', { succeeded: 3, expired: 1 }],
-] as const)('%s with finished: %s', async ([move, finished, status, expected]) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator, { items: 4 })
-  await arm(emulator, moving({ batch: { do: move, finished } }))
-  const batch = await retrieve(emulator, id)
+] as const)('%s with finished: %s', { tags: ['R107'] }, async ([move, finished, status, expected]) => {
+  const { batch, lines } = await moved({ do: move, finished })
   expect([batch.status, counts(batch)]).toEqual([status, { total: 4, ...expected }])
+  if (status === 'cancelling') return
+  const statuses = (await lines()).map((line) => line.status)
+  expect(statuses).toEqual(Object.entries(expected).flatMap(([name, count]) => Array(count).fill(name)))
 })
+
+const finished = (count: number) => [{ state: { batch: { finished: count } } }]
 
 test('finished without a move advances a batch to that number of items, and never back', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
@@ -150,90 +119,26 @@ test('finished without a move advances a batch to that number of items, and neve
   await arm(emulator, {
     match: RETRIEVE,
     when: { sequence: ['two', 'pass', 'one', 'all'] },
-    actions: {
-      two: [{ state: { batch: { finished: 2 } } }],
-      one: [{ state: { batch: { finished: 1 } } }],
-      all: [{ state: { batch: { finished: 6 } } }],
-    },
+    actions: { two: finished(2), one: finished(1), all: finished(6) },
   })
   const seen = []
   for (const by of ['0s', '1500ms', '0s', '0s']) {
     emulator.advance(by)
     const batch = await retrieve(emulator, id)
-    seen.push([batch.status, batch.request_counts.succeeded])
+    seen.push(`${batch.status} ${batch.request_counts.succeeded}`)
   }
-  expect(seen).toEqual([
-    ['in_progress', 2],
-    ['in_progress', 3],
-    ['in_progress', 3],
-    ['finalizing', 6],
-  ])
+  expect(seen).toEqual(['in_progress 2', 'in_progress 3', 'in_progress 3', 'finalizing 6'])
 })
 
-test('a failure has the detail of the rule, also in the lines of unfinished items', {
-  tags: ['T17'],
-}, async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, moving({ batch: { do: 'fail', finished: 1, detail: 'The disk is full.' } }))
-  expect((await retrieve(emulator, id)).error.detail).toBe('The disk is full.')
-  const details = (await linesOf(emulator, id)).map(({ error }) => error?.detail ?? null)
-  expect(details).toEqual([null, 'The disk is full.', 'The disk is full.'])
+test('a failure has the detail of the rule, also in result lines', { tags: ['T17'] }, async () => {
+  const detail = 'The disk is full.'
+  const { batch, lines } = await moved({ do: 'fail', finished: 2, detail })
+  expect(batch.error.detail).toBe(detail)
+  expect((await lines()).map(({ error }) => error?.detail)).toEqual([undefined, undefined, detail, detail])
 })
 
 test('a failure can have the error of the rule', { tags: ['R091'] }, async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
-  expect((await retrieve(emulator, id)).error).toEqual({ code: 'E17' })
-})
-
-test('a batch whose items do not validate fails although the rule completes it', async () => {
-  const emulator = await batchEmulator()
-  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
-  const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
-  expect((await retrieve(emulator, id)).status).toBe('failed')
-})
-
-test('a move after the handler does not change the creation response, only the first retrieve', async () => {
-  const emulator = await batchEmulator()
-  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
-  const created = await createBatch(emulator)
-  expect([created.status, created.results_url]).toEqual(['validating', null])
-  const batch = await retrieve(emulator, created.id)
-  expect([batch.status, stamps(batch)]).toEqual([
-    'completed',
-    { in_progress_at: 0, finalizing_at: 0, completed_at: 0 },
-  ])
-})
-
-test('a cancel after a completion by a fault is refused, and the results are complete', {
-  tags: ['R221'],
-}, async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
-  expect((await cancel(emulator, id)).status).toBe(409)
-  expect((await linesOf(emulator, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
-})
-
-test.for(['fail', 'expire'])(
-  'a cancel after the move %s by a fault is refused',
-  { tags: ['R221'] },
-  async (move) => {
-    const emulator = await batchEmulator()
-    const { id } = await createBatch(emulator)
-    await arm(emulator, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
-    expect((await cancel(emulator, id)).status).toBe(409)
-  },
-)
-
-test('a cancel of a batch that a fault has cancelled responds with it, unchanged', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
-  const response = await cancel(emulator, id)
-  expect([response.status, response.body.status]).toEqual([200, 'cancelling'])
+  expect((await moved({ do: 'fail', error: { code: 'E17' } })).batch.error).toEqual({ code: 'E17' })
 })
 
 test.for([

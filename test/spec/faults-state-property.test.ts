@@ -12,18 +12,7 @@ import { isTerminal } from '../../src/service/batch-predictions/states.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 
-const WORDS = [
-  'start',
-  'finish',
-  'complete',
-  'instant',
-  'fail',
-  'expire',
-  'cancel',
-  'cleanup',
-  'hold',
-  'release',
-]
+const WORDS = 'start finish complete instant fail expire cancel cleanup hold release'.split(' ')
 
 const pace = fc.constantFrom<object>(
   { in_progress: { per_item: '1h' } },
@@ -35,13 +24,8 @@ const pace = fc.constantFrom<object>(
 
 const move = fc.oneof(
   fc.constantFrom(...WORDS),
-  fc.record({
-    finished: fc.oneof(fc.double({ min: 0, max: 0.99, noNaN: true }), fc.integer({ min: 1, max: 9 })),
-  }),
-  fc.record({
-    do: fc.constantFrom('fail', 'expire', 'cancel'),
-    finished: fc.constantFrom(0, 0.5, 1, 3, 9),
-  }),
+  fc.record({ finished: fc.oneof(fc.double({ min: 0, max: 0.99, noNaN: true }), fc.nat({ max: 9 })) }),
+  fc.record({ do: fc.constantFrom('fail', 'expire', 'cancel'), finished: fc.constantFrom(0, 0.5, 1, 3, 9) }),
   fc.record({ hold: fc.constantFrom(true, false, 'validating', 'in_progress', 'finalizing') }),
   fc.record({ pace }),
   fc.record({ pace, do: fc.constantFrom('start', 'finish', 'release') }),
@@ -83,16 +67,9 @@ function inspect(life: Life): void {
   const { sandbox, id } = life
   const record = sandbox.store.get(batches.name, id) as Batch
   expect(batches.schema(new Settings()).safeParse(record).error).toBeUndefined()
-  const {
-    request_counts,
-    results_url: _,
-    ...rest
-  } = shownBatch(record, {
-    now: sandbox.clock.now,
-    sandbox: sandbox.name,
-    settings: sandbox.settings,
-    controlUrl: '',
-  })
+  const { settings, name, clock } = sandbox
+  const context = { now: clock.now, sandbox: name, settings, controlUrl: '' }
+  const { request_counts, results_url: _, ...rest } = shownBatch(record, context)
   const { total, ...parts } = request_counts
   expect(Object.values(parts).reduce((sum, each) => sum + each, 0)).toBe(total)
   expect(Object.values(parts).every((each) => each >= 0)).toBe(true)
@@ -103,25 +80,19 @@ function inspect(life: Life): void {
   if (!isTerminal(record.status)) return
   life.end = seen
   expect(parts.processing).toBe(0)
-  checkLines(sandbox, id, record, parts)
+  checkLines(life, record, parts)
 }
 
-function checkLines(
-  sandbox: Sandbox,
-  id: string,
-  { results_url }: Batch,
-  parts: Record<string, number>,
-): void {
+function checkLines({ sandbox, id }: Life, { results_url }: Batch, parts: Record<string, number>): void {
   const { status, lines } = callBatches(sandbox, 'results', { id })
   expect(status).toBe(results_url === null ? 410 : 200)
   if (results_url === null) return
-  const told = new Map<string, number>()
-  for (const line of lines) told.set(line.status, (told.get(line.status) ?? 0) + 1)
-  const { processing: _, ...ends } = parts
-  for (const [name, count] of Object.entries(ends)) expect([name, told.get(name) ?? 0]).toEqual([name, count])
+  const told = Object.fromEntries(Object.keys(parts).map((name) => [name, 0]))
+  for (const line of lines) told[line.status] = (told[line.status] ?? 0) + 1
+  expect(told).toEqual(parts)
 }
 
-test('any moves and steps of time leave a batch with consistent counts, one end and one webhook', {
+test('any moves leave a batch with consistent counts, one end and one webhook', {
   tags: ['R295'],
 }, async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]

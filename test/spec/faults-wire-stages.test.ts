@@ -1,4 +1,3 @@
-import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CutFault } from '../../src/server/http/faults/cut.ts'
@@ -8,7 +7,6 @@ import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule, hasMatched, nextHeld } from '../support/faults.ts'
 import {
   bearer,
-  type Client,
   overSocket,
   type RawRequest,
   requestBytes,
@@ -26,34 +24,28 @@ function bytesOf({ emulator }: TestEmulator, { headers, ...request }: RawRequest
   return requestBytes({ ...request, headers: { ...own, ...headers } })
 }
 
-const creation = (emulator: TestEmulator): string =>
-  bytesOf(emulator, { method: 'POST', path: '/v1/pages', body: BODY })
+const creation = (emulator: TestEmulator, headers = {}): string =>
+  bytesOf(emulator, { method: 'POST', path: '/v1/pages', body: BODY, headers })
 const decision = (emulator: TestEmulator): string => bytesOf(emulator, { path: '/v1/data-views' })
 
-interface Case {
-  readonly at: Stage
-  readonly name: string
-  /** Whether the page exists after the cut. */
-  readonly effect: boolean
-  /** The part of the response that arrives. */
-  readonly seen: 'nothing' | 'head' | 'some' | 'all'
-}
+/** The bytes of the body that arrive, from the Content-Length; null if not even the head arrives. */
+type Arrives = ((length: number) => number) | null
 
-const STAGES: readonly Case[] = [
-  { at: 'accept', name: 'accept', effect: false, seen: 'nothing' },
-  { at: 'before-read', name: 'before-read', effect: false, seen: 'nothing' },
-  { at: 'after-request-head', name: 'after-request-head', effect: false, seen: 'nothing' },
-  { at: { request_bytes: 5 }, name: 'request_bytes:5', effect: false, seen: 'nothing' },
-  { at: 'before-handler', name: 'before-handler', effect: false, seen: 'nothing' },
-  { at: 'after-handler', name: 'after-handler', effect: true, seen: 'nothing' },
-  { at: 'before-head', name: 'before-head', effect: true, seen: 'nothing' },
-  { at: 'after-head', name: 'after-head', effect: true, seen: 'head' },
-  { at: { bytes: 7 }, name: 'bytes:7', effect: true, seen: 'some' },
-  { at: { fraction: 0.5, plus_bytes: 1 }, name: 'fraction:0.5 plus_bytes:1', effect: true, seen: 'some' },
-  { at: { line: 0, plus_bytes: 3 }, name: 'line:0 plus_bytes:3', effect: true, seen: 'some' },
-  { at: 'before-last-chunk', name: 'before-last-chunk', effect: true, seen: 'some' },
-  { at: 'end', name: 'end', effect: true, seen: 'all' },
-  { at: 'idle', name: 'idle', effect: true, seen: 'all' },
+const STAGES: readonly (readonly [name: string, at: Stage, hasEffect: boolean, arrives: Arrives])[] = [
+  ['accept', 'accept', false, null],
+  ['before-read', 'before-read', false, null],
+  ['after-request-head', 'after-request-head', false, null],
+  ['request_bytes:5', { request_bytes: 5 }, false, null],
+  ['before-handler', 'before-handler', false, null],
+  ['after-handler', 'after-handler', true, null],
+  ['before-head', 'before-head', true, null],
+  ['after-head', 'after-head', true, () => 0],
+  ['bytes:7', { bytes: 7 }, true, () => 7],
+  ['fraction:0.5 plus_bytes:1', { fraction: 0.5, plus_bytes: 1 }, true, (all) => Math.floor(all / 2) + 1],
+  ['line:0 plus_bytes:3', { line: 0, plus_bytes: 3 }, true, () => 3],
+  ['before-last-chunk', 'before-last-chunk', true, (all) => all - 1],
+  ['end', 'end', true, (all) => all],
+  ['idle', 'idle', true, (all) => all],
 ]
 
 const cut = (at: Stage, how: CutFault['how']) => ({ cut: { at, how } })
@@ -63,69 +55,52 @@ function lastFaults(emulator: TestEmulator) {
   return { status: entry?.status, sent: entry?.faults?.sent }
 }
 
-/** The part of a response that these bytes contain. */
-function amount(text: string): Case['seen'] {
-  if (text === '') return 'nothing'
+/** The bytes of the body that are in a part of a response, and its Content-Length. */
+function bodyOf(text: string): readonly [arrived: number, length: number] {
   const [head = '', body = ''] = text.split('\r\n\r\n')
-  const length = Number(/content-length: (\d+)/i.exec(head)?.[1])
-  if (body.length === 0) return 'head'
-  return body.length < length ? 'some' : 'all'
+  return [body.length, Number(/content-length: (\d+)/i.exec(head)?.[1])]
 }
 
-const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage.name, how, stage] as const))
+const hasResponse = (text: string): boolean => {
+  const [arrived, length] = bodyOf(text)
+  return arrived === length
+}
 
-test.for(cases)(
-  'a cut at %s by %s happens at its stage, with or without the effect of the request',
-  async ([name, how, { at, effect, seen }]) => {
-    const emulator = await testEmulator()
-    armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
-    const held = nextHeld(emulator.sandbox)
-    const isEnough = at === 'accept' ? () => hasMatched(emulator.sandbox) : held
-    const paused = how === 'pause' ? isEnough : undefined
-    const { text, end } = await overSocket(emulator.emulator.port, creation(emulator), paused)
-    expect(amount(text)).toBe(seen)
-    expect(end).toBe(ENDS[how])
-    expect(emulator.state('pages').length > 0).toBe(effect)
-    if (at === 'accept') {
-      expect(emulator.sandbox.log.entries()).toEqual([])
-      return
-    }
-    const expected = { stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }
-    expect(lastFaults(emulator)).toEqual({ status: effect ? expect.any(Number) : 0, sent: expected })
-    expect(emulator.sandbox.log.entries()).toHaveLength(1)
-  },
-)
+const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage[0], how, stage] as const))
 
-const CLIENTS: readonly (readonly [string, Client])[] = [
-  ['fetch', viaFetch],
-  ['node:http', viaHttp()],
-]
-
-test.for(CLIENTS)('a reset before-read is ECONNRESET to %s, 100 times of 100', async ([, client]) => {
+test.for(cases)('a cut at %s by %s happens at its stage', async ([name, how, [, at, hasEffect, arrives]]) => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, { match: { operation: 'pages.create' }, do: [cut('before-read', 'rst')] })
-  const errors = new Map<string | undefined, number>()
-  for (let n = 0; n < 100; n++) {
-    const { error } = await client(`${emulator.baseUrl}/pages`, {
-      method: 'POST',
-      headers: bearer(KEYS.KU),
-      body: BODY,
-    })
-    errors.set(error, (errors.get(error) ?? 0) + 1)
-  }
-  expect([...errors]).toEqual([['ECONNRESET', 100]])
-  expect(emulator.state('pages')).toEqual([])
+  armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
+  const held = nextHeld(emulator.sandbox)
+  const isEnough = at === 'accept' ? () => hasMatched(emulator.sandbox) : held
+  const paused = how === 'pause' ? isEnough : undefined
+  const { text, end } = await overSocket(emulator.emulator.port, creation(emulator), paused)
+  const [arrived, length] = bodyOf(text)
+  if (arrives === null) expect(text).toBe('')
+  else expect([text.slice(0, 15), arrived]).toEqual(['HTTP/1.1 200 OK', arrives(length)])
+  expect(end).toBe(ENDS[how])
+  expect(emulator.state('pages').length > 0).toBe(hasEffect)
+  const sent = { stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }
+  const logged = { status: hasEffect ? 200 : 0, faults: { sent } }
+  // No request begins on a connection that ends before its first byte.
+  expect(emulator.sandbox.log.entries()).toMatchObject(at === 'accept' ? [] : [logged])
 })
 
-test('a fault resets the second request on a connection, and a retry on a new connection succeeds', async () => {
+test.for([
+  ['accept', undefined],
+  ['before-read', undefined],
+  ['before-head', undefined],
+  ['after-head', 200],
+] as const)('a reset at %s is ECONNRESET to fetch and node:http, each time', async ([at, status]) => {
   const emulator = await testEmulator()
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  onTestFinished(() => agent.destroy())
-  armRule(emulator.sandbox, { match: { connection_request_index: 2 }, do: [cut('before-read', 'rst')] })
-  const get = () => viaHttp(agent)(`${emulator.baseUrl}/data-views`, { headers: bearer(KEYS.KU) })
-  expect((await get()).status).toBe(200)
-  expect((await get()).error).toBe('ECONNRESET')
-  expect((await get()).status).toBe(200)
+  armRule(emulator.sandbox, { times: 1_000, do: [cut(at, 'rst')] })
+  const headers = bearer(KEYS.KU)
+  for (let n = 0; n < 20; n++) {
+    const [path, call] =
+      n % 2 ? ['data-views', { headers }] : ['pages', { method: 'POST', headers, body: BODY }]
+    for (const client of [viaFetch, viaHttp()])
+      expect(await client(`${emulator.baseUrl}/${path}`, call)).toMatchObject({ status, error: 'ECONNRESET' })
+  }
 })
 
 test('a cut at before-read uses no quota, a cut at before-handler uses one request', async () => {
@@ -144,72 +119,39 @@ test('a cut at before-read uses no quota, a cut at before-handler uses one reque
 test('a cut at before-read sends no 100 Continue', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut('before-read', 'fin')] })
-  const head = 'POST /v1/pages HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n'
-  const request = head.replace('Host: a', `Host: 127.0.0.1:${emulator.emulator.port}`)
-  expect(await overSocket(emulator.emulator.port, request)).toMatchObject({ text: '', end: 'fin' })
+  const view = await overSocket(emulator.emulator.port, asking(emulator).slice(0, -BODY.length))
+  expect(view).toMatchObject({ text: '', end: 'fin' })
 })
 
 test('request_bytes cuts after that number of body bytes, and never cuts a shorter body', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut({ request_bytes: BODY.length + 1 }, 'rst')] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
-  expect(
-    (
-      await viaFetch(`${emulator.baseUrl}/pages`, {
-        method: 'POST',
-        headers: bearer(KEYS.KU),
-        body: `${BODY}  `,
-      })
-    ).error,
-  ).toBe('ECONNRESET')
+  const longer = { method: 'POST', headers: bearer(KEYS.KU), body: `${BODY}  ` }
+  expect((await viaFetch(`${emulator.baseUrl}/pages`, longer)).error).toBe('ECONNRESET')
   expect(emulator.state('pages')).toHaveLength(1)
 })
 
-test('a paused upload is not read further, and its client can disconnect', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [cut({ request_bytes: 1_000 }, 'pause')] })
-  const upload = bytesOf(emulator, {
-    method: 'POST',
-    path: '/v1/batch-predictions',
-    body: JSON.stringify({ prompt: 'x'.repeat(5_000_000) }),
-  })
-  const view = await overSocket(emulator.emulator.port, upload, nextHeld(emulator.sandbox))
-  expect(view).toMatchObject({ text: '', end: 'open' })
-  expect(lastFaults(emulator)).toMatchObject({ sent: { stage: 'request_bytes:1000', end: 'held' } })
-})
+/** A creation whose client sends the body after 100 Continue. */
+const asking = (emulator: TestEmulator) => creation(emulator, { Connection: 'close', Expect: '100-continue' })
 
-test.for(['max_ms', 'a reset of the sandbox', 'the removal of the rule'])(
-  'a client that gets no 100 Continue waits at most until %s',
-  async (what) => {
-    const emulator = await testEmulator()
-    const { id } = armRule(emulator.sandbox, {
-      do: [{ pace: { no_continue: true, max_ms: what === 'max_ms' ? 50 : 60_000 } }],
-    })
-    const upload = bytesOf(emulator, {
-      method: 'POST',
-      path: '/v1/pages',
-      body: BODY,
-      headers: { Expect: '100-continue' },
-    })
-    const view = overSocket(emulator.emulator.port, upload.slice(0, -BODY.length))
-    const matched = async () => (await emulator.control('GET', `/faults/${id}`)).body.matched
-    await expect.poll(matched).toBe(1)
-    if (what === 'a reset of the sandbox') await emulator.control('POST', '/reset')
-    if (what === 'the removal of the rule') await emulator.control('DELETE', `/faults/${id}`)
-    expect(await view).toMatchObject({ text: '', end: 'fin' })
-  },
-)
+test.for([
+  ['max_ms', 50],
+  ['the removal of the rule', 60_000],
+] as const)('a client that gets no 100 Continue waits at most until %s', async ([, max_ms]) => {
+  const emulator = await testEmulator()
+  const { id } = armRule(emulator.sandbox, { do: [{ pace: { no_continue: true, max_ms } }] })
+  const view = overSocket(emulator.emulator.port, asking(emulator).slice(0, -BODY.length))
+  await expect.poll(() => hasMatched(emulator.sandbox)).toBe(true)
+  if (max_ms > 50) await emulator.control('DELETE', `/faults/${id}`)
+  expect(await view).toMatchObject({ text: '', end: 'fin' })
+})
 
 test('no_continue sends no 100 Continue, but accepts a body', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { no_continue: true } }] })
   const port = emulator.emulator.port
-  const request = bytesOf(emulator, {
-    method: 'POST',
-    path: '/v1/pages',
-    headers: { Connection: 'close', Expect: '100-continue' },
-    body: BODY,
-  })
+  const request = asking(emulator)
   const head = request.slice(0, -BODY.length)
   const matched = () => hasMatched(emulator.sandbox)
   expect(await overSocket(port, head, matched)).toMatchObject({ text: '', end: 'open' })
@@ -222,37 +164,30 @@ test('no_continue sends no 100 Continue, but accepts a body', async () => {
 test('a client that disconnects ends a wait before the handler, and the handler does not run', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { before_handler_ms: 10_000 } }] })
-  const view = await overSocket(emulator.emulator.port, creation(emulator), () =>
-    hasMatched(emulator.sandbox),
-  )
+  const matched = () => hasMatched(emulator.sandbox)
+  const view = await overSocket(emulator.emulator.port, creation(emulator), matched)
   expect(view).toMatchObject({ text: '', end: 'open' })
-  await expect
-    .poll(() => lastFaults(emulator))
-    .toEqual({
-      status: 0,
-      sent: { stage: 'before-handler', bytes: 0, end: 'left' },
-    })
+  const sent = { stage: 'before-handler', bytes: 0, end: 'left' }
+  await expect.poll(() => lastFaults(emulator)).toEqual({ status: 0, sent })
   expect(emulator.state('pages')).toEqual([])
 })
 
 test('a wait before the handler ends at max_ms, and the request continues', async () => {
   const emulator = await testEmulator()
-  armRule(emulator.sandbox, {
-    do: [{ pace: { before_handler_ms: 10_000, before_head_ms: 10_000, max_ms: 30 } }],
-  })
+  const pace = { before_handler_ms: 10_000, before_head_ms: 10_000, max_ms: 30 }
+  armRule(emulator.sandbox, { do: [{ pace }] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
   expect(lastFaults(emulator)).toMatchObject({ sent: { stage: 'end', end: 'whole' } })
 })
 
-test.for(['before-read', 'before-handler', 'after-handler', 'after-head', 'accept'] as const)(
-  'a stall at %s ends at max_ms',
-  async (at) => {
-    const emulator = await testEmulator()
-    armRule(emulator.sandbox, { times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
-    expect((await overSocket(emulator.emulator.port, creation(emulator))).end).toBe('fin')
-    expect(emulator.state('pages').length > 0).toBe(at.startsWith('after-h'))
-  },
-)
+const STALLS = ['before-read', 'before-handler', 'after-handler', 'after-head', 'accept'] as const
+
+test.for(STALLS)('a stall at %s ends at max_ms', async (at) => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
+  expect((await overSocket(emulator.emulator.port, creation(emulator))).end).toBe('fin')
+  expect(emulator.state('pages').length > 0).toBe(at.startsWith('after-h'))
+})
 
 test.for([
   ['a reset of the sandbox', (emulator: TestEmulator) => emulator.control('POST', '/reset')],
@@ -260,15 +195,16 @@ test.for([
   ['the end of the emulator', (emulator: TestEmulator) => emulator.emulator.close()],
 ] as const)('%s ends connections that are held at any stage', async ([, act]) => {
   const emulator = await testEmulator()
-  const views = []
-  for (const at of [
+  const stages = [
     'before-read',
     'before-handler',
     'after-handler',
     'after-head',
     { bytes: 3 },
     'end',
-  ] as const) {
+  ] as const
+  const views = []
+  for (const at of stages) {
     armRule(emulator.sandbox, { match: { query: { at: JSON.stringify(at) } }, do: [cut(at, 'pause')] })
     const target = `/v1/data-views?at=${encodeURIComponent(JSON.stringify(at))}`
     views.push(overSocket(emulator.emulator.port, bytesOf(emulator, { path: target })))
@@ -280,63 +216,12 @@ test.for([
   expect((await Promise.all(views)).map(({ end }) => end)).toEqual(Array(6).fill('fin'))
 })
 
-test('a fault can match a path without a route', async () => {
-  const emulator = await testEmulator()
-  const target = { match: { path: '/v1/nowhere' } }
-  armRule(emulator.sandbox, {
-    ...target,
-    times: 1,
-    do: [{ head: { status: 200 } }, { body: { text: 'here' } }],
-  })
-  expect(await emulator.get('/nowhere')).toMatchObject({ status: 200, text: 'here' })
-  expect((await emulator.get('/nowhere')).status).toBe(404)
-  armRule(emulator.sandbox, { ...target, do: [cut('before-read', 'rst')] })
-  const request = bytesOf(emulator, { path: '/v1/nowhere' })
-  expect(await overSocket(emulator.emulator.port, request)).toMatchObject({ text: '', end: 'rst' })
-})
-
-test('no fault fires on the control interface or a preflight', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [cut('before-read', 'rst')] })
-  expect((await emulator.control('GET', '/health')).status).toBe(200)
-  const preflight = await fetch(`${emulator.baseUrl}/pages`, {
-    method: 'OPTIONS',
-    headers: { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' },
-  })
-  expect(preflight.status).toBe(204)
-})
-
-test('connections without a fault work after connections that were reset', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { when: { first: 3 }, do: [cut('accept', 'rst')] })
-  const ends = []
-  const hasResponse = (text: string) => amount(text) === 'all'
-  for (let n = 0; n < 5; n++)
-    ends.push(await overSocket(emulator.emulator.port, decision(emulator), hasResponse))
-  expect(ends.map(({ end, text }) => [end, text.slice(9, 12)])).toEqual([
-    ['rst', ''],
-    ['rst', ''],
-    ['rst', ''],
-    ['open', '200'],
-    ['open', '200'],
-  ])
-})
-
-test.for(CLIENTS)('a reset at accept fails %s, 50 times of 50', async ([, client]) => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { times: 1_000, do: [cut('accept', 'rst')] })
-  for (let n = 0; n < 50; n++) {
-    const { status, error } = await client(`${emulator.baseUrl}/data-views`, { headers: bearer(KEYS.KU) })
-    expect([status, error]).toEqual([undefined, 'ECONNRESET'])
-  }
-})
-
 test('a pipelined request is cut after the whole response to the one before it', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { match: { operation: 'pages.create' }, do: [cut('before-read', 'fin')] })
   const { text, end } = await overSocket(emulator.emulator.port, [decision(emulator) + creation(emulator)])
   expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1)
-  expect(amount(text)).toBe('all')
+  expect(hasResponse(text)).toBe(true)
   expect(end).toBe('fin')
 })
 

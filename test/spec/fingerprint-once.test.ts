@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { AnyOperation } from '../../src/core/operation.ts'
 import { fingerprint } from '../../src/core/request/idempotency.ts'
-import { perform } from '../../src/core/request/pipeline.ts'
-import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
+import { callOperation } from '../support/call-operation.ts'
 
 /** A body that counts the reads of one of its fields. */
 function countingBody() {
@@ -18,25 +16,11 @@ function countingBody() {
   return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
 }
 
-test('the first use of a key computes the digest of its body only once', {
-  tags: ['R276'],
-}, async () => {
+test('the first use of a key computes the digest of its body only once', { tags: ['R276'] }, async () => {
   const { sandbox } = await batchEmulator()
-  const operation = sandbox.service.operations.get('batch-predictions.create') as AnyOperation
   const readsOfCreation = (key: Readonly<Record<string, string>>): number => {
     const { reads, body } = countingBody()
-    const { status } = perform(sandbox, {
-      operation,
-      method: 'POST',
-      path: '/v1/batch-predictions',
-      pathPrefix: '',
-      chosenBy: 'default',
-      params: {},
-      query: {},
-      headers: { authorization: `Bearer ${KEYS.KU}`, ...key },
-      body: { kind: 'json', value: body },
-    })
-    expect(status).toBe(200)
+    expect(callOperation(sandbox, 'batch-predictions.create', { body, headers: key }).status).toBe(200)
     return reads.count
   }
   const { reads, body } = countingBody()

@@ -3,29 +3,17 @@ import { testEmulator } from '../support/emulator.ts'
 import { mountPath } from '../support/transport.ts'
 
 /** Returns every part of a request that a stub can use. */
-const mirror = {
-  method: { $request: '/method' },
-  path: { $request: '/path' },
-  params: { $request: '/params' },
-  query: { $request: '/query' },
-  headers: { $request: '/headers' },
-  body: { $request: '/body' },
-}
+const PARTS = ['method', 'path', 'params', 'query', 'headers', 'body']
+const mirror = Object.fromEntries(PARTS.map((part) => [part, { $request: `/${part}` }]))
 
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
-test('stubs for converse and search get knowledge_ids of sibling teamspaces unmodified', {
-  tags: ['R291'],
-}, async () => {
+test('stubs get knowledge_ids of sibling teamspaces unmodified', { tags: ['R291'] }, async () => {
   const emulator = await testEmulator()
+  const from = (part: string) => ({ body: { knowledge_ids: { $request: `/${part}/knowledge_ids` } } })
   await emulator.control('POST', '/stubs', [
-    {
-      method: 'POST',
-      path: '/converse',
-      status: 201,
-      body: { knowledge_ids: { $request: '/body/knowledge_ids' } },
-    },
-    { method: 'GET', path: '/search', body: { knowledge_ids: { $request: '/query/knowledge_ids' } } },
+    { method: 'POST', path: '/converse', status: 201, ...from('body') },
+    { method: 'GET', path: '/search', ...from('query') },
   ])
   const knowledge_ids = ['ts-a/k-1', 'ts-b/k-2', 'knowledge of ts-b, shared: "ü" \u2028', '__proto__', '']
   const converse = await emulator.post('/converse', { knowledge_ids, message: 'hello' })
@@ -36,31 +24,23 @@ test('stubs for converse and search get knowledge_ids of sibling teamspaces unmo
   expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
 })
 
-test('a stub responds instead of the 501 of an operation without a contract', {
-  tags: ['R223'],
-}, async () => {
+test('a stub responds instead of the 501 of its operation', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search')).body.mitigation).toContain('sandbox.stubs.create()')
   const made = await emulator.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
-  expect([made.status, made.body]).toEqual([
-    201,
-    { id: 'stub', source: 'control', ...stub, status: 200, headers: { 'X-Kind': 'stub' } },
-  ])
+  expect([made.status, made.body]).toMatchObject([201, { id: 'stub', source: 'control', status: 200 }])
   const { status, body, headers } = await emulator.get('/search?query=x')
   expect([status, body]).toEqual([200, stub.body])
   expect(headers.get('x-kind')).toBe('stub')
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('a stub can respond to a path without a route, for example to message reads', {
-  tags: ['R223', 'U045'],
-}, async () => {
+test('a stub can respond to a path without a route', { tags: ['R223', 'U045'] }, async () => {
   const emulator = await testEmulator()
   const path = '/conversations/{conversation_id}/messages/{message_id}'
   await emulator.control('POST', '/stubs', { method: 'GET', path, body: mirror })
-  const { status, body } = await emulator.get('/conversations/c%201/messages/m1?limit=5', {
-    headers: { 'X-Trace': 't1', 'X-Api-Key': 'live_misplaced' },
-  })
+  const headers = { 'X-Trace': 't1', 'X-Api-Key': 'live_misplaced' }
+  const { status, body } = await emulator.get('/conversations/c%201/messages/m1?limit=5', { headers })
   expect(status).toBe(200)
   expect(body).toMatchObject({
     method: 'GET',
@@ -75,9 +55,7 @@ test('a stub can respond to a path without a route, for example to message reads
   expect((await emulator.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
 })
 
-test('a stub takes precedence over records of an operation without a contract', {
-  tags: ['U043'],
-}, async () => {
+test('a stub takes precedence over the records of its operation', { tags: ['U043'] }, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
@@ -95,19 +73,15 @@ test('a missing part of the request is omitted from an object, and null elsewher
     { method: 'POST', path: '/converse', body },
     { method: 'POST', path: '/whole', body: { $request: '/body' } },
   ])
-  expect((await emulator.post('/converse', { there: null })).body).toEqual({
-    there: null,
-    list: [null, 1],
-    deep: {},
-  })
+  const filled = { there: null, list: [null, 1], deep: {} }
+  expect((await emulator.post('/converse', { there: null })).body).toEqual(filled)
   expect((await emulator.post('/whole')).text).toBe('null')
   expect((await emulator.post('/whole', [1, { a: 1.5 }])).body).toEqual([1, { a: 1.5 }])
 })
 
 test('a stub requires a key, uses quota, and has the headers of every response', async () => {
-  const emulator = await testEmulator({
-    settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
-  })
+  const override = { operation: 'search.query', limit: 1, window_s: 60 }
+  const emulator = await testEmulator({ settings: { 'limits.overrides': [override] } })
   await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/notes/{id}', status: 503 }])
   expect((await emulator.get('/search', { key: 'none' })).status).toBe(401)
   const [first, second] = [await emulator.get('/search'), await emulator.get('/search')]
@@ -123,13 +97,8 @@ test('a stub requires a key, uses quota, and has the headers of every response',
 
 test('a request with a stub response is in the log and can be explained', async () => {
   const emulator = await testEmulator()
-  await emulator.control('POST', '/stubs', {
-    id: 'notes',
-    method: 'POST',
-    path: '/notes',
-    status: 202,
-    body: {},
-  })
+  const notes = { id: 'notes', method: 'POST', path: '/notes', status: 202, body: {} }
+  await emulator.control('POST', '/stubs', notes)
   const { headers } = await emulator.post('/notes', { text: 'x' })
   await emulator.control('DELETE', '/stubs/notes')
   const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
@@ -143,23 +112,15 @@ test('a request with a stub response is in the log and can be explained', async 
   expect(data.map(({ operation }: { operation: string }) => operation)).toEqual(['POST /notes'])
 })
 
-test('the body of a request to a stub has to be JSON, as for every operation', async () => {
+test('the body of a request to a stub has to be JSON, and a stub without a body responds without one', async () => {
   const emulator = await testEmulator()
-  await emulator.control('POST', '/stubs', {
-    method: 'POST',
-    path: '/notes',
-    body: { got: { $request: '/body' } },
-  })
+  const body = { got: { $request: '/body' } }
+  await emulator.control('POST', '/stubs', { method: 'POST', path: '/notes', body })
   expect((await emulator.request('POST', '/notes', { raw: '{' })).body.error).toBe('malformed_json')
   expect((await emulator.request('POST', '/notes', { raw: 'x', type: 'text/plain' })).status).toBe(415)
   expect((await emulator.post('/notes')).body).toEqual({})
-})
-
-test('a stub without a body responds without one', async () => {
-  const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
-  const { status, text } = await emulator.delete('/notes/1')
-  expect([status, text]).toEqual([204, ''])
+  expect(await emulator.delete('/notes/1')).toMatchObject({ status: 204, text: '' })
 })
 
 test('the most literal stub responds, and the last written of equal ones', async () => {
@@ -187,12 +148,7 @@ test('no stub responds under --strict', { tags: ['R223'] }, async () => {
 test.for<[title: string, change: object, pointer: string, description: string]>([
   ['the path of an operation with a contract', { method: 'POST', path: '/pages' }, '/path', 'pages.create'],
   ['one below such a template', { path: '/batch-predictions/b1' }, '/path', '"respond"'],
-  [
-    'a path with the version',
-    { path: '/v1/search' },
-    '/path',
-    'must be the path after /v1, the same for every sandbox: /search',
-  ],
+  ['a path with the version', { path: '/v1/search' }, '/path', 'the same for every sandbox: /search'],
   ['a path with a sandbox', { path: '/@w1/v1/search' }, '/path', ': /search'],
   ['a path without a slash', { path: 'search' }, '/path', 'must begin with a slash'],
   ['a segment that clients resolve', { path: '/files/../x' }, '/path', 'must have no segment ".."'],
@@ -202,42 +158,26 @@ test.for<[title: string, change: object, pointer: string, description: string]>(
   ['a name twice', { path: '/{id}/{id}' }, '/path', 'has {id} twice'],
   ['an unknown method', { method: 'FETCH' }, '/method', 'must be one of'],
   ['a status that is none', { status: 100 }, '/status', '200 to 599'],
-  [
-    'a header of ours',
-    { headers: { 'Content-Length': '1' } },
-    '/headers/Content-Length',
-    'cannot be set by a stub',
-  ],
+  ['a header of ours', { headers: { 'Content-Length': '1' } }, '/headers/Content-Length', 'cannot be set by'],
   ['a line break in a header', { headers: { 'X-A': 'a\nb' } }, '/headers/X-A', 'Latin-1'],
   ['an unknown member', { bdy: {} }, '/bdy', 'Did you mean "body"?'],
   ['an unknown part of the request', { body: [{ $request: '/boddy/x' }] }, '/body/0/$request', '"body"?'],
   ['a place that is no pointer', { body: { $request: 'body' } }, '/body/$request', 'JSON Pointer'],
-  [
-    'a placeholder beside others',
-    { body: { $request: '/body', b: 1 } },
-    '/body',
-    'no field other than $request',
-  ],
-])(
-  'a stub with %s is refused with its pointer, and nothing changes',
-  async ([, change, pointer, description]) => {
-    const emulator = await testEmulator()
-    const before = emulator.digest()
-    const { status, body } = await emulator.control('POST', '/stubs', { ...stub, ...change })
-    expect(status).toBe(400)
-    expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(description) }])
-    expect(emulator.digest()).toBe(before)
-  },
-)
+  ['a placeholder beside others', { body: { $request: '/body', b: 1 } }, '/body', 'no field other than $req'],
+])('a stub with %s is refused, and nothing changes', async ([, change, pointer, description]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', '/stubs', { ...stub, ...change })
+  expect(status).toBe(400)
+  expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(description) }])
+  expect(emulator.digest()).toBe(before)
+})
 
 test('a list of stubs is written as a whole or not at all', async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
-  const given = [
-    { ...stub, id: 'a' },
-    { ...stub, id: 'a', path: '/other' },
-  ]
-  expect((await emulator.control('POST', '/stubs', given)).status).toBe(409)
+  const a = { ...stub, id: 'a' }
+  expect((await emulator.control('POST', '/stubs', [a, { ...a, path: '/other' }])).status).toBe(409)
   expect(emulator.digest()).toBe(before)
   const listed = await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/other' }])
   expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual(['stub', 'stub-2'])
@@ -260,23 +200,16 @@ test('stubs are part of the sandbox: a snapshot and a restart keep them, and a r
 
 test('a fixtures document can contain stubs, and a later one replaces a stub by its id', async () => {
   const emulator = await testEmulator()
-  const fixtures = {
-    stubs: [
-      { ...stub, id: 'search' },
-      { method: 'GET', path: '/notes/{id}', body: 'note' },
-    ],
-  }
-  const merged = await emulator.control('POST', '/fixtures', fixtures)
-  expect(merged.body).toEqual({ written: { stubs: 2 } })
+  const load = async (...stubs: object[]) => (await emulator.control('POST', '/fixtures', { stubs })).body
+  const search = { ...stub, id: 'search' }
+  const note = { method: 'GET', path: '/notes/{id}', body: 'note' }
+  expect(await load(search, note)).toEqual({ written: { stubs: 2 } })
   expect((await emulator.get('/notes/1')).body).toBe('note')
-  await emulator.control('POST', '/fixtures', { stubs: [{ ...stub, id: 'search', body: 'again' }] })
+  await load({ ...search, body: 'again' })
   expect((await emulator.get('/search')).body).toBe('again')
   expect((await emulator.control('GET', '/stubs')).body.data).toHaveLength(2)
-  const bad = { collections: { pages: [{ id: 'p1' }] }, stubs: [{ ...stub, path: 'x' }] }
-  const refused = await emulator.control('POST', '/fixtures', bad)
-  expect(refused.body.details.errors[0].pointer).toBe('/stubs/0/path')
-  const twice = await emulator.control('POST', '/fixtures', { stubs: [stub, stub] })
-  expect(twice.body.details.errors[0]).toMatchObject({ pointer: '/stubs/1/path' })
+  expect((await load({ ...stub, path: 'x' })).details.errors[0].pointer).toBe('/stubs/0/path')
+  expect((await load(stub, stub)).details.errors[0].pointer).toBe('/stubs/1/path')
 })
 
 test('a new sandbox starts with the stubs of its fixtures', async () => {

@@ -1,34 +1,19 @@
+// @module-tag U046
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('a subscription can be created, listed without its secret, and removed', {
-  tags: ['U046'],
-}, async () => {
+test('a subscription can be created, listed without its secret, and removed', async () => {
   const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { status, body } = await emulator.control('POST', '/webhooks', {
-    url: receiver.url,
-    events,
-    secret: 'hush',
-  })
-  expect([status, body]).toEqual([
-    200,
-    {
-      id: expect.any(String),
-      url: receiver.url,
-      events,
-      has_secret: true,
-      created_at: '2026-03-01T12:00:00.000Z',
-    },
-  ])
+  const { url } = receiver
+  const { body } = await emulator.control('POST', '/webhooks', { url, events, secret: 'hush' })
+  const created_at = '2026-03-01T12:00:00.000Z'
+  expect(body).toEqual({ id: expect.any(String), url, events, has_secret: true, created_at })
   const listed = await emulator.control('GET', '/webhooks')
-  expect(listed.body).toMatchObject({
-    object: 'list',
-    data: [{ id: 'hook', events: null, has_secret: false }, body],
-  })
+  expect(listed.body.data).toMatchObject([{ id: 'hook', events: null, has_secret: false }, body])
   expect(listed.text).not.toContain('hush')
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
@@ -40,32 +25,13 @@ test('a subscription can be created, listed without its secret, and removed', {
   expect(receiver.received).toEqual([])
 })
 
-test('a subscription gets only webhooks of its types', { tags: ['U046'] }, async () => {
-  const { emulator } = await webhookEmulator()
-  const [some, none] = [await webhookReceiver(), await webhookReceiver()]
-  await emulator.control('POST', '/webhooks', {
-    url: some.url,
-    events: ['batch_prediction.completed', 'batch_prediction.failed'],
-  })
-  await emulator.control('POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect([some.received.length, none.received.length]).toEqual([1, 0])
-})
-
 test.for([
   ['/url', { url: 'ftp://127.0.0.1/' }, 'http or https'],
   ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not contain a user name'],
   ['/url', {}, 'is required'],
   ['/events', { url: 'http://127.0.0.1:1/', events: [] }, 'leave it out'],
-  [
-    '/events/0',
-    { url: 'http://127.0.0.1:1/', events: ['batch_prediction.canceled'] },
-    'Did you mean "batch_prediction.cancelled"?',
-  ],
-  ['/secret', { url: 'http://127.0.0.1:1/', secret: '' }, 'must not be empty'],
   ['/urls', { url: 'http://127.0.0.1:1/', urls: 1 }, 'Did you mean "url"?'],
-] as const)('a subscription is refused at %s: %j', { tags: ['U046'] }, async ([pointer, json, detail]) => {
+] as const)('a subscription is refused at %s: %j', async ([pointer, json, detail]) => {
   const { emulator } = await webhookEmulator()
   const before = emulator.digest()
   const { status, body } = await emulator.control('POST', '/webhooks', json)
@@ -73,95 +39,22 @@ test.for([
   expect(emulator.digest()).toBe(before)
 })
 
-test('subscriptions in settings exist in every sandbox, and DELETE does not remove them', {
-  tags: ['U046'],
-}, async () => {
+test('subscriptions in settings exist in every sandbox, and DELETE does not remove them', async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'webhooks.subscriptions': [{ url: receiver.url, events: ['batch_prediction.completed'] }] },
+    settings: { 'webhooks.subscriptions': [{ url: receiver.url, secret: 'quiet' }] },
   })
   await emulator.control('DELETE', '/webhooks')
-  expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([
-    {
-      id: null,
-      url: receiver.url,
-      events: ['batch_prediction.completed'],
-      has_secret: false,
-      created_at: null,
-    },
-  ])
+  const fixed = { id: null, url: receiver.url, has_secret: true, created_at: null }
+  const listed = await emulator.control('GET', '/webhooks')
+  expect(listed.body.data).toMatchObject([fixed])
+  expect(listed.text).not.toContain('quiet')
   await createBatch(emulator)
   await pass(emulator, '1h')
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a redeliver sends the same body as the next attempt', {
-  tags: ['U060', 'T38'],
-}, async () => {
-  let status = 500
-  const { emulator, receiver } = await webhookEmulator(() => status)
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const [{ id }] = await deliveriesOf(emulator)
-  status = 200
-  const again = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
-  expect([again.status, again.body]).toMatchObject([
-    200,
-    { id, status: 'pending', attempts: [{ outcome: 'failed' }] },
-  ])
-  await pass(emulator, '0s')
-  const [first, second] = receiver.received
-  expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
-  expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
-  expect(await deliveriesOf(emulator)).toMatchObject([{ id, status: 'delivered' }])
-  expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
-})
-
-test('a redeliver sends a waiting delivery at once, but is refused for one in flight', {
-  tags: ['U060'],
-}, async () => {
-  let held: (() => void) | undefined
-  const { emulator, receiver } = await webhookEmulator(
-    ({ headers }, res) => {
-      if (headers['x-emulator-delivery-attempt'] === '1') return 500
-      held = () => res.writeHead(200).end()
-      return undefined
-    },
-    { settings: { 'webhooks.retry': ['1d'] } },
-  )
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const [{ id, status }] = await deliveriesOf(emulator)
-  expect(status).toBe('waiting')
-  expect((await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
-  await receiver.arrived(2)
-  const conflict = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
-  expect([conflict.status, conflict.body.message]).toEqual([
-    409,
-    'The delivery is sending: it is already in progress.',
-  ])
-  held?.()
-  const { events } = await pass(emulator, '40d')
-  expect(events.map(({ kind }) => kind)).not.toContain('webhook.retry')
-  expect(receiver.received).toHaveLength(2)
-})
-
-test('a reset restores subscriptions and deliveries to the start', { tags: ['U060'] }, async () => {
-  const { emulator } = await webhookEmulator()
-  await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(await deliveriesOf(emulator)).toHaveLength(2)
-  await emulator.control('POST', '/reset')
-  expect([
-    await deliveriesOf(emulator),
-    (await emulator.control('GET', '/webhooks')).body.data.length,
-  ]).toEqual([[], 1])
-})
-
-test('a subscription can be changed, and keeps what the change does not name', {
-  tags: ['U046'],
-}, async () => {
+test('a subscription can be changed, and keeps what the change does not name', async () => {
   const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.failed']
@@ -169,11 +62,8 @@ test('a subscription can be changed, and keeps what the change does not name', {
   const change = (changes: object) => emulator.control('PATCH', `/webhooks/${made.id}`, changes)
   const moved = { ...made, url: receiver.url, has_secret: true }
   expect((await change({ url: receiver.url, secret: 'hush' })).body).toEqual(moved)
-  expect((await change({ events: null, secret: null })).body).toEqual({
-    ...moved,
-    events: null,
-    has_secret: false,
-  })
+  const cleared = { ...moved, events: null, has_secret: false }
+  expect((await change({ events: null, secret: null })).body).toEqual(cleared)
   await createBatch(emulator)
   await pass(emulator, '1h')
   expect(receiver.received).toHaveLength(1)
@@ -184,38 +74,30 @@ test.for([
   [{ url: 'http://192.0.2.1/' }, '/url'],
   [{ events: ['batch_prediction.done'] }, '/events/0'],
   [{ inbox: true }, '/inbox'],
-] as const)('the change %j of a subscription is refused', { tags: ['U046'] }, async ([changes, pointer]) => {
+] as const)('the change %j of a subscription is refused', async ([changes, pointer]) => {
   const { emulator } = await webhookEmulator()
   const { status, body } = await emulator.control('PATCH', '/webhooks/hook', changes)
   expect([status, body.details.errors]).toEqual([400, [expect.objectContaining({ pointer })]])
 })
 
-test('a webhook of any type can be sent about a batch, which does not change', {
-  tags: ['U046'],
-}, async () => {
+test('a webhook of any type can be sent about a batch, which does not change', async () => {
   const { emulator } = await webhookEmulator()
   await emulator.control('DELETE', '/webhooks')
   const receiver = await webhookReceiver()
   const trigger = (body: object) => emulator.control('POST', '/webhooks/trigger', body)
   const type = 'batch_prediction.expired'
-  expect((await trigger({ type })).body).toMatchObject({
-    message: 'There is no batch that the webhook could be about.',
-  })
+  expect((await trigger({ type })).body.message).toBe('There is no batch that the webhook could be about.')
   const first = await createBatch(emulator)
   const newest = await createBatch(emulator)
   expect((await trigger({ type })).body.data).toEqual([])
   await emulator.control('POST', '/webhooks', { url: receiver.url })
   const { body } = await trigger({ type })
-  expect(body.data).toMatchObject([
-    { type, ref: `batch_predictions/${newest.id}`, body: { id: newest.id, status: 'expired' } },
-  ])
+  expect(body.data).toMatchObject([{ type, body: { id: newest.id, status: 'expired' } }])
   await trigger({ type, batch: first.id, data: { error: { code: 'x' }, results_url: null } })
   await receiver.arrived(2)
   const sent = (await deliveriesOf(emulator)).map(({ body: each }: { body: unknown }) => each)
   expect(sent[1]).toMatchObject({ id: first.id, status: 'expired', error: { code: 'x' } })
   expect(sent[1]).not.toHaveProperty('results_url')
-  expect((await emulator.control('GET', '/batches')).body.data).toMatchObject([
-    { status: 'validating' },
-    { status: 'validating' },
-  ])
+  const statuses = emulator.state('batch_predictions').map(({ status }) => status)
+  expect(statuses).toEqual(['validating', 'validating'])
 })

@@ -13,25 +13,19 @@ test('a webhook in flight when the process is killed is sent again after the res
 }, async () => {
   let responses = false
   const receiver = await webhookReceiver(() => (responses ? 200 : undefined))
-  const fixtures = temporaryFile(
-    'fixtures.json',
-    JSON.stringify({ collections: { ...baseCollections, files: [file] } }),
-  )
+  const collections = { ...baseCollections, files: [file] }
+  const fixtures = temporaryFile('fixtures.json', JSON.stringify({ collections }))
   const argv = ['--data', temporaryDirectory(), '--fixtures', fixtures, '--rate', '0', '--limits', 'off']
   const first = await spawnEmulator([...argv, '--clock', '2026-03-01T12:00:00Z'])
-  const control = (port: number, method: string, path: string, json?: unknown) =>
-    callControl(port, method, path, json)
-  await control(first.ready.port, 'POST', '/webhooks', { url: receiver.url })
+  await callControl(first.ready.port, 'POST', '/webhooks', { url: receiver.url })
+  const headers = { authorization: `Bearer ${KEYS.KU}`, 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(aBatch({ items: 1 })) }
   const ids: string[] = []
   for (let n = 0; n < 25; n++) {
-    const created = await fetch(`${first.ready.base_url}/batch-predictions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${KEYS.KU}`, 'content-type': 'application/json' },
-      body: JSON.stringify(aBatch({ items: 1 })),
-    })
+    const created = await fetch(`${first.ready.base_url}/batch-predictions`, init)
     ids.push(((await created.json()) as { id: string }).id)
   }
-  for (const id of ids) await control(first.ready.port, 'POST', `/batches/${id}/complete`)
+  for (const id of ids) await callControl(first.ready.port, 'POST', `/batches/${id}/complete`)
   // 20 are in flight and 5 wait for their turn when the process dies.
   await receiver.arrived(20)
   first.child.kill('SIGKILL')
@@ -39,8 +33,8 @@ test('a webhook in flight when the process is killed is sent again after the res
   responses = true
 
   const second = await spawnEmulator(argv)
-  await control(second.ready.port, 'POST', '/clock/advance', { by: '40d' })
-  const { body } = await control(second.ready.port, 'GET', '/webhooks/deliveries')
+  await callControl(second.ready.port, 'POST', '/clock/advance', { by: '40d' })
+  const { body } = await callControl(second.ready.port, 'GET', '/webhooks/deliveries')
   expect(body.data.map(({ ref }: { ref: string }) => ref)).toEqual(ids.map((id) => `batch_predictions/${id}`))
   for (const [index, { id, attempts, body: sent }] of body.data.entries()) {
     const outcomes = attempts.map(({ outcome }: { outcome: string }) => outcome)

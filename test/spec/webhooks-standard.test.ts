@@ -1,3 +1,4 @@
+// @module-tag U060
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
@@ -34,9 +35,7 @@ async function sendOne(emulator: TestEmulator): Promise<void> {
   await pass(emulator, '1h')
 }
 
-test('a webhook is verified by a library of Standard Webhooks, and its id stays the same on each attempt', {
-  tags: ['U060'],
-}, async () => {
+test('a webhook is verified by a library of Standard Webhooks, and its id stays the same on each attempt', async () => {
   const { emulator, receiver } = await standardEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '1' ? 500 : 200),
     { 'webhooks.retry': ['10s'] },
@@ -49,9 +48,7 @@ test('a webhook is verified by a library of Standard Webhooks, and its id stays 
   expect(receiver.received[0]?.headers).not.toHaveProperty('x-emulator-signature')
 })
 
-test('the timestamp is that of the virtual clock unless a setting says otherwise', {
-  tags: ['U060'],
-}, async () => {
+test('the timestamp is that of the virtual clock unless a setting says otherwise', async () => {
   const { emulator, receiver } = await standardEmulator(undefined, { 'webhooks.timestamp': 'virtual' })
   await sendOne(emulator)
   const [{ text = '', headers = {} } = {}] = receiver.received
@@ -61,15 +58,11 @@ test('the timestamp is that of the virtual clock unless a setting says otherwise
   expect(headers['webhook-signature']).toBe(new Webhook(FIRST).sign(String(headers['webhook-id']), at, text))
 })
 
-test('after a rotation both secrets verify until the overlap ends, then only the new one', {
-  tags: ['U060'],
-}, async () => {
+test('after a rotation both secrets verify until the overlap ends, then only the new one', async () => {
   const { emulator, receiver } = await standardEmulator()
-  const { status, body } = await emulator.control('POST', '/webhooks/hook/rotate', {
-    secret: SECOND,
-    overlap: '2h',
-  })
-  expect([status, body]).toMatchObject([200, { secret: SECOND, rotates_until: '2026-03-01T14:00:00.000Z' }])
+  const rotation = { secret: SECOND, overlap: '2h' }
+  const { body } = await emulator.control('POST', '/webhooks/hook/rotate', rotation)
+  expect(body).toMatchObject({ secret: SECOND, rotates_until: '2026-03-01T14:00:00.000Z' })
   await sendOne(emulator)
   await pass(emulator, '1h')
   await sendOne(emulator)
@@ -84,9 +77,7 @@ test('after a rotation both secrets verify until the overlap ends, then only the
   expect(JSON.stringify((await emulator.control('GET', '/state')).body)).not.toMatch(/whsec_/)
 })
 
-test('without a secret a rotation makes a new one each time, and shows it once', {
-  tags: ['U060'],
-}, async () => {
+test('without a secret a rotation makes a new one each time, and shows it once', async () => {
   const { emulator, receiver } = await standardEmulator()
   const rotate = async () => (await emulator.control('POST', '/webhooks/hook/rotate', {})).body.secret
   const secrets: string[] = [await rotate(), await rotate()]
@@ -97,7 +88,7 @@ test('without a secret a rotation makes a new one each time, and shows it once',
   expect(String(webhook?.headers['webhook-signature']).split(' ')).toHaveLength(3)
 })
 
-test('a wrong, a missing and an old signature are refused by the library', { tags: ['U060'] }, async () => {
+test('a wrong, a missing and an old signature are refused by the library', async () => {
   const { emulator, receiver } = await standardEmulator()
   for (const sign of ['wrong', 'missing', 'old'] as const) {
     await armed(emulator, { id: sign, match: { webhook: '*' }, do: [{ deliver: { sign } }], times: 1 })
@@ -108,17 +99,14 @@ test('a wrong, a missing and an old signature are refused by the library', { tag
   expect(receiver.received.map(({ headers }) => 'webhook-signature' in headers)).toEqual([true, false, true])
 })
 
-test('410 disables the subscription, without a retry, until it is enabled again', {
-  tags: ['U060'],
-}, async () => {
+test('410 disables the subscription, without a retry, until it is enabled again', async () => {
   let response = 410
   const { emulator, receiver } = await standardEmulator(() => response, { 'webhooks.retry': ['10s', '10s'] })
   await sendOne(emulator)
   await sendOne(emulator)
   expect(receiver.received).toHaveLength(1)
-  expect((await emulator.control('GET', '/webhooks')).body.data).toMatchObject([
-    { id: 'hook', disabled_at: expect.any(String) },
-  ])
+  const [hook] = (await emulator.control('GET', '/webhooks')).body.data
+  expect(hook).toHaveProperty('disabled_at')
   const [{ id }] = await deliveriesOf(emulator)
   const refused = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([refused.status, refused.body.message]).toEqual([409, expect.stringContaining('disabled since')])
@@ -129,7 +117,7 @@ test('410 disables the subscription, without a retry, until it is enabled again'
   expect(receiver.received).toHaveLength(2)
 })
 
-test('Retry-After of a receiver is the least wait before the next attempt', { tags: ['U060'] }, async () => {
+test('Retry-After of a receiver is the least wait before the next attempt', async () => {
   const inTwoHours = () => new Date(Date.now() + 7_200_000).toUTCString()
   const waits = [
     [429, () => '90'],
@@ -154,32 +142,23 @@ test('Retry-After of a receiver is the least wait before the next attempt', { ta
   expect(seconds).toEqual([90, expect.toSatisfy((each) => each >= 7198 && each <= 7201), 10, 10])
 })
 
-test('a secret of another form is refused with the form to use', { tags: ['U060'] }, async () => {
+test('a secret of another form is refused with the form to use', async () => {
   const { emulator } = await standardEmulator()
+  const signature = { header: 'X-S', secret: 'plain' }
   const tries = [
     ['POST', '/webhooks', { inbox: true, secret: 'plain' }, '/secret'],
     ['PATCH', '/webhooks/hook', { secret: 'whsec_***' }, '/secret'],
     ['POST', '/webhooks/hook/rotate', { secret: 'whsec_' }, '/secret'],
-    [
-      'PATCH',
-      '/settings',
-      { 'webhooks.signature': { header: 'X-S', secret: 'plain' } },
-      '/webhooks.signature',
-    ],
+    ['PATCH', '/settings', { 'webhooks.signature': signature }, '/webhooks.signature'],
   ] as const
   for (const [method, path, body, pointer] of tries) {
-    const { status, body: refused } = await emulator.control(method, path, body)
-    expect([path, status, refused.details.errors]).toEqual([
-      path,
-      400,
-      [{ pointer, detail: expect.stringContaining('whsec_') }],
-    ])
+    const { body: refused } = await emulator.control(method, path, body)
+    const detail = expect.stringContaining('whsec_')
+    expect(refused, path).toMatchObject({ status_code: 400, details: { errors: [{ pointer, detail }] } })
   }
 })
 
-test('a secret that was stored under the other scheme is not used: the attempt says why', {
-  tags: ['U060'],
-}, async () => {
+test('a secret that was stored under the other scheme is not used: the attempt says why', async () => {
   const { emulator, receiver } = await webhookEmulator()
   await emulator.control('PATCH', '/webhooks/hook', { secret: 'plain' })
   await emulator.control('PATCH', '/settings', STANDARD)
@@ -190,9 +169,7 @@ test('a secret that was stored under the other scheme is not used: the attempt s
   ])
 })
 
-test('under the default scheme a rotation is refused, and 410 and Retry-After mean nothing', {
-  tags: ['U060'],
-}, async () => {
+test('under the default scheme a rotation is refused, and 410 and Retry-After mean nothing', async () => {
   const { emulator, receiver } = await webhookEmulator(
     (_, res) => {
       res.setHeader('Retry-After', '600')
@@ -206,7 +183,7 @@ test('under the default scheme a rotation is refused, and 410 and Retry-After me
   expect(receiver.received).toHaveLength(3)
 })
 
-test('the built-in inbox checks every secret that is valid', { tags: ['U060'] }, async () => {
+test('the built-in inbox checks every secret that is valid', async () => {
   const { emulator } = await standardEmulator()
   const { body } = await emulator.control('POST', '/webhooks', { inbox: true, secret: FIRST })
   await emulator.control('POST', `/webhooks/${body.id}/rotate`, { secret: SECOND })

@@ -4,7 +4,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { batchResponse } from '../../src/service/batch-predictions/schema.ts'
 import { callBatches } from '../support/batch-calls.ts'
-import { aBatch, bring, cancel, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+import { aBatch, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
@@ -23,31 +23,19 @@ async function end(emulator: TestEmulator, id: string, status: string): Promise<
   }
 }
 
-test.for(TERMINAL)('a batch that becomes %s sends one webhook', { tags: ['R232', 'T18'] }, async (status) => {
+const OPEN = ['validating', 'in_progress', 'finalizing', 'cancelling']
+
+test.for(OPEN)('a batch that is %s has sent no webhook', { tags: ['R232'] }, async (status) => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
-  await end(emulator, id, status)
-  await pass(emulator, '40d')
-  expect(receiver.received.map(({ headers, body }) => [headers['x-emulator-event'], body.status])).toEqual([
-    [`batch_prediction.${status}`, status],
-  ])
+  await bring(emulator, id, status)
+  await pass(emulator, '0s')
+  expect([receiver.received, await deliveriesOf(emulator)]).toEqual([[], []])
 })
 
-test.for(['validating', 'in_progress', 'finalizing', 'cancelling'])(
-  'a batch that is %s has sent no webhook',
-  { tags: ['R232'] },
-  async (status) => {
-    const { emulator, receiver } = await webhookEmulator()
-    const { id } = await createBatch(emulator)
-    await bring(emulator, id, status)
-    await pass(emulator, '0s')
-    expect([receiver.received, await deliveriesOf(emulator)]).toEqual([[], []])
-  },
-)
-
 test.for(TERMINAL)(
-  'the webhook of a batch that became %s equals the response of retrieve at that instant',
-  { tags: ['R208', 'R234', 'R235', 'R236', 'R086'] },
+  'a batch that becomes %s sends one webhook, equal to a retrieve at that instant',
+  { tags: ['R208', 'R232', 'R234', 'R235', 'R236', 'R086', 'T18'] },
   async (status) => {
     const seen: { text: string; results: number; lines: number }[] = []
     const { emulator, receiver } = await webhookEmulator(async ({ body }) => {
@@ -58,9 +46,11 @@ test.for(TERMINAL)(
     })
     const { id } = await createBatch(emulator, { items: 4, metadata: { b: '2', a: '1' } })
     await end(emulator, id, status)
+    await pass(emulator, '40d')
     const [webhook, ...others] = receiver.received
     expect([webhook?.method, others]).toEqual(['POST', []])
-    expect(webhook?.headers['content-type']).toBe('application/json')
+    const event = { 'content-type': 'application/json', 'x-emulator-event': `batch_prediction.${status}` }
+    expect(webhook?.headers).toMatchObject(event)
     expect(seen).toEqual([{ text: webhook?.text, results: 200, lines: 4 }])
     expect(batchResponse().safeParse(webhook?.body)).toMatchObject({ success: true })
     expect(webhook?.body).toMatchObject({ id, status })
@@ -69,19 +59,7 @@ test.for(TERMINAL)(
   },
 )
 
-test('keys like __proto__ are delivered as in the response of retrieve', {
-  tags: ['R234', 'R208'],
-}, async () => {
-  const { emulator, receiver } = await webhookEmulator()
-  const metadata = JSON.parse('{"__proto__":"p","constructor":"c","":"e","10":"n"}')
-  const { id } = await createBatch(emulator, { metadata })
-  await end(emulator, id, 'completed')
-  expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
-})
-
-test('results_url equals the one of a retrieve, also if it is relative to the base URL', {
-  tags: ['R208', 'R236'],
-}, async () => {
+test('a results_url can be relative to the base URL', { tags: ['R208', 'R236'] }, async () => {
   const settings = { 'batch.results_url': 'base_relative' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
   const { id } = await createBatch(emulator)
@@ -90,9 +68,7 @@ test('results_url equals the one of a retrieve, also if it is relative to the ba
   expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
 })
 
-test('repeated cancels, advances and a restart send no second webhook', {
-  tags: ['R233', 'R105'],
-}, async () => {
+test('cancels, advances and a restart send no second webhook', { tags: ['R233', 'R105'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await cancel(emulator, id)
@@ -107,32 +83,7 @@ test('repeated cancels, advances and a restart send no second webhook', {
   expect(await deliveriesOf(next)).toHaveLength(1)
 })
 
-test('a restart between the transition and the outcome repeats the delivery, not the event', {
-  tags: ['R233', 'R232'],
-}, async () => {
-  const { emulator, receiver } = await webhookEmulator(({ headers }) =>
-    headers['x-emulator-delivery-attempt'] === '1' ? undefined : 200,
-  )
-  const { id } = await createBatch(emulator)
-  intervene(emulator, 'complete', id)
-  await receiver.arrived(1)
-  const next = await emulator.restart()
-  await pass(next, '40d')
-  const [delivery, ...others] = await deliveriesOf(next)
-  expect(others).toEqual([])
-  expect(delivery.attempts).toMatchObject([
-    { attempt: 1, outcome: 'interrupted' },
-    { attempt: 2, outcome: 'delivered', status: 200 },
-  ])
-  expect(receiver.received.map(({ text, headers }) => [text, headers['x-emulator-delivery']])).toEqual([
-    [receiver.received[0]?.text, delivery.id],
-    [receiver.received[0]?.text, delivery.id],
-  ])
-})
-
-test('a late retry repeats the object of the transition, also after its results were removed', {
-  tags: ['T38', 'R234'],
-}, async () => {
+test('a late retry repeats the object of the transition', { tags: ['T38', 'R234'] }, async () => {
   const settings = { 'webhooks.retry': ['30d'] }
   let status = 503
   const { emulator, receiver } = await webhookEmulator(() => status, { settings })
@@ -146,43 +97,18 @@ test('a late retry repeats the object of the transition, also after its results 
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
 })
 
-test('results can be read at the instant of the webhook, and the clock is at that instant', {
-  tags: ['R236'],
-}, async () => {
-  const instants: unknown[] = []
-  const { emulator } = await webhookEmulator(async ({ body }) => {
-    instants.push([new Date(emulator.now()).toISOString(), (await linesOf(emulator, body.id)).length])
-    return 200
-  })
-  await createBatch(emulator, { items: 1 })
-  await createBatch(emulator, { items: 60 })
-  await pass(emulator, '1h')
-  expect(instants).toEqual([
-    ['2026-03-01T12:00:03.200Z', 1],
-    ['2026-03-01T12:00:03.400Z', 60],
-  ])
-})
-
-test('in 200 interleavings a cancel and the end of a batch send one webhook, with the outcome', {
-  tags: ['R221', 'R233'],
-}, async () => {
-  const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'batch.cancel_delay': '0s' },
-    limits: false,
-  })
+test('in 200 interleavings a cancel and an end send one webhook', { tags: ['R221', 'R233'] }, async () => {
+  const settings = { 'batch.cancel_delay': '0s' }
+  const { emulator } = await webhookEmulator(undefined, { settings, limits: false })
   const { sandbox } = emulator
   const ends = new Set<string>()
   for (let seed = 0; seed < 200; seed++) {
     const chance = new Chance(seed, 'webhook race')
     const { id } = callBatches(sandbox, 'create', { body: aBatch({ items: 2 }) }).body
-    const ending = chance.pick(['finish', 'window'])
-    const pace = {
-      validating: '0s',
-      in_progress: ending === 'finish' ? '1h' : '25h',
-      finalizing: 'immediate',
-    }
-    intervene(emulator, 'change', id, { pace })
-    const due = sandbox.clock.now + (ending === 'finish' ? 1 : 24) * 3_600_000
+    // The batch is finished after an hour, or its window ends after a day.
+    const [in_progress, hours] = chance.pick([['1h', 1] as const, ['25h', 24] as const])
+    intervene(emulator, 'change', id, { pace: { validating: '0s', in_progress, finalizing: 'immediate' } })
+    const due = sandbox.clock.now + hours * 3_600_000
     await advance(sandbox, { to: () => due - chance.pick([0, 1]) })
     callBatches(sandbox, 'cancel', { id })
     await advance(sandbox, { to: () => due + 1 })

@@ -1,10 +1,11 @@
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts'
+import { asAddress } from '../../../test/support/webhook-targets.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
 import type { WebhookRequest } from '../../core/webhooks/message.ts'
 import { sender } from './send.ts'
-import { type Address, allowTargets, type Resolve, Targets } from './targets.ts'
+import { allowTargets, type Resolve, Targets } from './targets.ts'
 
 const NEVER = new AbortController().signal
 
@@ -18,17 +19,9 @@ function send(
     ...(resolve && { resolve }),
   })
   const body = Buffer.from('{"a":1}')
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': String(body.length),
-    'X-Event': 'e',
-  }
-  return sender(targets)({ url, headers, body } satisfies WebhookRequest, {
-    timeout,
-    signal,
-    inboxStatus: 200,
-    attempt: 'd1/1',
-  })
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': '7', 'X-Event': 'e' }
+  const bounds = { timeout, signal, inboxStatus: 200, attempt: 'd1/1' }
+  return sender(targets)({ url, headers, body } satisfies WebhookRequest, bounds)
 }
 
 interface Options {
@@ -75,14 +68,9 @@ test('a webhook is one POST with the given headers and body; only host and conne
 
 test.for<[number, AttemptResult['outcome'], string | null]>([
   [200, 'delivered', null],
-  [201, 'delivered', null],
-  [204, 'delivered', null],
   [299, 'delivered', null],
   [300, 'failed', 'responded with 300; redirects are not followed'],
-  [304, 'failed', 'responded with 304; redirects are not followed'],
   [400, 'failed', 'responded with 400'],
-  [410, 'failed', 'responded with 410'],
-  [429, 'failed', 'responded with 429'],
   [500, 'failed', 'responded with 500'],
   [599, 'failed', 'responded with 599'],
 ])('a response of %i is %s', async ([status, outcome, error]) => {
@@ -98,38 +86,25 @@ test.for([301, 302, 303, 307, 308])(
       res.writeHead(status, { location: other.url }).end()
       return undefined
     })
-    expect(await send(url)).toEqual({
-      outcome: 'failed',
-      status,
-      error: `responded with ${status}; redirects are not followed`,
-    })
+    const error = `responded with ${status}; redirects are not followed`
+    expect(await send(url)).toEqual({ outcome: 'failed', status, error })
     expect(other.received).toEqual([])
   },
 )
 
 test('X3 a webhook connects to the checked address of a name, even if the name changes afterwards', async () => {
   const { port, received } = await webhookReceiver()
-  const responses: Address[][] = [
-    [{ address: '127.0.0.1', family: 4 }],
-    [{ address: '169.254.169.254', family: 4 }],
-  ]
   let asked = 0
-  const resolve: Resolve = async () => responses[Math.min(asked++, 1)] ?? []
+  const resolve: Resolve = async () => [asAddress(asked++ === 0 ? '127.0.0.1' : '169.254.169.254')]
   expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
   expect([asked, received[0]?.headers.host]).toEqual([1, `rebinding.example:${port}`])
-  expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({
-    outcome: 'refused',
-    status: null,
-  })
+  expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({ outcome: 'refused' })
   expect(received).toHaveLength(1)
 })
 
 test('a receiver that listens on one of the addresses of its name is found', async () => {
   const { port } = await webhookReceiver()
-  const resolve: Resolve = async () => [
-    { address: '::1', family: 6 },
-    { address: '127.0.0.1', family: 4 },
-  ]
+  const resolve: Resolve = async () => ['::1', '127.0.0.1'].map(asAddress)
   expect(await send(`http://localhost:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
 })
 
@@ -160,51 +135,29 @@ test('an attempt to a port without a receiver fails with "connection refused"', 
   const server = createServer()
   const port = await listen(server)
   await new Promise((resolve) => server.close(resolve))
-  expect(await send(`http://127.0.0.1:${port}/`)).toEqual({
-    outcome: 'failed',
-    status: null,
-    error: 'connection refused',
-  })
+  const refused = { outcome: 'failed', status: null, error: 'connection refused' }
+  expect(await send(`http://127.0.0.1:${port}/`)).toEqual(refused)
 })
 
 test('an attempt to a name without an address fails', async () => {
   const resolve: Resolve = async () => {
     throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
   }
-  expect(await send('http://nowhere.example/', { resolve })).toEqual({
-    outcome: 'failed',
-    status: null,
-    error: 'the name has no address',
-  })
+  const failed = { outcome: 'failed', status: null, error: 'the name has no address' }
+  expect(await send('http://nowhere.example/', { resolve })).toEqual(failed)
 })
+
+const NO_HTTP = expect.stringMatching(/^the response is not HTTP/)
+const SHORT = 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'
+const UPGRADE = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
 
 test.for<[string, string, 'end' | 'reset' | 'hold', Partial<AttemptResult>]>([
   ['that closes without a word', '', 'end', { status: null, error: 'the connection was reset' }],
   ['that resets', '', 'reset', { status: null, error: 'the connection was reset' }],
-  [
-    'that does not speak HTTP',
-    'SSH-2.0-x\r\n',
-    'hold',
-    { status: null, error: expect.stringMatching(/^the response is not HTTP/) },
-  ],
-  [
-    'whose answer is too short',
-    'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
-    'end',
-    { status: 200, error: expect.stringMatching(/./) },
-  ],
-  [
-    'whose answer breaks off',
-    'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
-    'reset',
-    { status: 200, error: expect.stringMatching(/./) },
-  ],
-  [
-    'that switches protocols',
-    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
-    'hold',
-    { status: null },
-  ],
+  ['that does not speak HTTP', 'SSH-2.0-x\r\n', 'hold', { status: null, error: NO_HTTP }],
+  ['whose answer is too short', SHORT, 'end', { status: 200 }],
+  ['whose answer breaks off', SHORT, 'reset', { status: 200 }],
+  ['that switches protocols', UPGRADE, 'hold', { status: null }],
 ])('an attempt to a receiver %s fails', async ([, bytes, then, expected]) => {
   const outcome = await send(await speaking(bytes, then))
   expect(outcome).toMatchObject({ outcome: 'failed', ...expected })

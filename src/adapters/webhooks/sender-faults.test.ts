@@ -1,75 +1,27 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { armRule } from '../../../test/support/faults.ts'
-import {
-  heldSend,
-  type OutboxEmulator,
-  outboxEmulator,
-  promptSend,
-  START,
-  ticks,
-} from '../../../test/support/webhook-sandbox.ts'
+import { armDeliver } from '../../../test/support/told-delivery.ts'
+import { heldSend, outboxEmulator, promptSend, ticks } from '../../../test/support/webhook-sandbox.ts'
 import type { DeliverFault } from '../../core/faults/deliver.ts'
-import type { FaultRule } from '../../core/faults/rule.ts'
-import type { Delivery } from '../../core/webhooks/records.ts'
-import type { Bounds, Send } from './send.ts'
 
-/** Arms a rule that matches every webhook. */
-function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<FaultRule> = {}): FaultRule {
-  return armRule(emulator.sandbox, { id: 'r', match: { webhook: '*' }, do: [{ deliver }], ...rule })
-}
+const NEXT: DeliverFault = { order: 'after-next' }
 
-function idsOf(deliveries: readonly Delivery[]): string[] {
-  return deliveries.map(({ id }) => id)
-}
-
-function moments(emulator: OutboxEmulator) {
-  return emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])
-}
-
-test('copies of a delivery have the same id and body, and each is a first attempt', async () => {
+/** A sender under rules that each fire this often. `tell` publishes bodies with these numbers; `arrived` are those that were sent. */
+async function sending(times: number | null, ...faults: readonly DeliverFault[]) {
   const emulator = await outboxEmulator()
-  arm(emulator, { copies: 3 })
+  for (const [n, deliver] of faults.entries()) armDeliver(emulator, deliver, { id: `r${n}`, times })
   const { send, sent } = promptSend(200)
   const sender = emulator.sender({ send })
-  const [first] = emulator.tell({ n: 1 })
-  await sender.whenIdle()
-  const headers = { 'X-Emulator-Delivery': first?.id, 'X-Emulator-Delivery-Attempt': '1' }
-  expect(sent).toMatchObject([{ headers }, { headers }, { headers }])
-  expect(new Set(sent.map(({ body }) => body.toString()))).toEqual(new Set(['{"n":1}']))
-})
-
-test('a dropped delivery is never sent, and the drop is reported before the sender becomes idle', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { drop: true }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  await sender.whenIdle()
-  const [dropped] = emulator.tell()
-  expect(sender.isIdle).toBe(false)
-  await sender.whenIdle()
-  emulator.tell({ n: 2 })
-  await sender.whenIdle()
-  await emulator.advance(86_400_000)
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}'])
-  expect(emulator.happened).toMatchObject([
-    {
-      at: '2026-03-01T12:00:00.000Z',
-      kind: 'webhook.dropped',
-      ref: `webhook_deliveries/${dropped?.id}`,
-      description: 'thing.made to http://127.0.0.1:9000/hook was dropped by r: it is never sent.',
-      from: 'pending',
-      to: 'dropped',
-      caused_by: 'control',
-    },
-    { kind: 'webhook.delivered' },
-  ])
-  expect(emulator.happened[0]?.webhook).toBe(undefined)
-})
+  const tell = async (...numbers: readonly number[]) => {
+    for (const n of numbers) emulator.tell({ n })
+    await sender.whenIdle()
+  }
+  return { emulator, tell, arrived: () => sent.map(({ body }) => JSON.parse(body.toString()).n) }
+}
 
 test('a dropped delivery in a restored state is not reported, even by a new sender', async () => {
   const emulator = await outboxEmulator()
-  arm(emulator, { drop: true })
+  armDeliver(emulator, { drop: true })
   const { send } = promptSend(200)
   const first = emulator.sender({ send })
   await first.whenIdle()
@@ -85,37 +37,20 @@ test('a dropped delivery in a restored state is not reported, even by a new send
   expect(emulator.happened).toEqual([])
 })
 
-test('a delayed delivery is sent at its due time, and an advance waits for it', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { delay: '10s' }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  emulator.tell({ n: 1 })
-  emulator.tell({ n: 2 })
-  await sender.whenIdle()
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}'])
-  await emulator.advance(60_000)
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}', '{"n":1}'])
-  expect(moments(emulator)).toEqual([
-    [0, 'webhook.delivered', 'delivered'],
-    [10_000, 'webhook.release', 'pending'],
-    [10_000, 'webhook.delivered', 'delivered'],
-  ])
-})
-
 test('a delivery with order after-next is sent when the next one has its response, not before', async () => {
   const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next' }, { times: 1 })
+  armDeliver(emulator, NEXT, { times: 1 })
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
   const [late] = emulator.tell()
   await sender.whenIdle()
   const [next] = emulator.tell()
   await ticks()
-  expect(held.map(({ message }) => message.headers['X-Emulator-Delivery'])).toEqual(idsOf([next as Delivery]))
+  const ids = () => held.map(({ message }) => message.headers['X-Emulator-Delivery'])
+  expect(ids()).toEqual([next?.id])
   held[0]?.response(500)
   await ticks()
-  expect(held[1]?.message.headers['X-Emulator-Delivery']).toBe(late?.id)
+  expect(ids()).toEqual([next?.id, late?.id])
   held[1]?.response(200)
   await sender.whenIdle()
   expect(emulator.sandbox.scheduler.horizon()).toEqual([])
@@ -123,84 +58,34 @@ test('a delivery with order after-next is sent when the next one has its respons
 })
 
 test('a rule with order after-next for all deliveries swaps pairs, and a single last one is sent after 60 s', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next' })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  for (let n = 1; n <= 5; n++) {
-    emulator.tell({ n })
-    await sender.whenIdle()
-  }
+  const { emulator, tell, arrived } = await sending(null, NEXT)
+  for (const n of [1, 2, 3, 4, 5]) await tell(n)
   await emulator.advance(59_999)
-  expect(sent).toHaveLength(4)
+  expect(arrived()).toEqual([2, 1, 4, 3])
   await emulator.advance(1)
-  expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([2, 1, 4, 3, 5])
+  expect(arrived()).toEqual([2, 1, 4, 3, 5])
 })
 
 test('a delivery with order after-next and a delay is sent when both have passed', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next', delay: '5m' }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  const [late] = emulator.tell({ n: 1 })
-  emulator.tell({ n: 2 })
-  await sender.whenIdle()
-  expect(emulator.delivery(late?.id ?? '')).toMatchObject({
-    status: 'waiting',
-    retry_at: '2026-03-01T12:05:00.000Z',
-    faults: { delay: '5m' },
-  })
-  await emulator.advance(300_000)
-  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}', '{"n":1}'])
+  const { emulator, tell, arrived } = await sending(1, { ...NEXT, delay: '5m' })
+  await tell(1, 2)
+  await emulator.advance(299_999)
+  expect(arrived()).toEqual([2])
+  await emulator.advance(1)
+  expect(arrived()).toEqual([2, 1])
 })
 
 test('a dropped delivery does not release the held one before it', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next' }, { times: 1 })
-  arm(emulator, { drop: true }, { id: 's', times: 1 })
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  for (let n = 1; n <= 2; n++) emulator.tell({ n })
-  await sender.whenIdle()
-  expect(sent).toEqual([])
-  emulator.tell({ n: 3 })
-  await sender.whenIdle()
-  expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([3, 1])
-})
-
-test('a fault rule can set the timeout of an attempt', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { timeout_ms: 25 }, { times: 1 })
-  const bounds: Bounds[] = []
-  const { send } = promptSend(200)
-  const noting: Send = (message, given) => {
-    bounds.push(given)
-    return send(message, given)
-  }
-  const sender = emulator.sender({ send: noting })
-  emulator.tell()
-  emulator.tell()
-  await sender.whenIdle()
-  expect(bounds.map(({ timeout }) => timeout)).toEqual([25, 10_000])
-})
-
-test('a held delivery is sent by the next sender of the sandbox', async () => {
-  const emulator = await outboxEmulator()
-  arm(emulator, { order: 'after-next' }, { times: 1 })
-  const { send, sent } = promptSend(200)
-  const first = emulator.sender({ send })
-  emulator.tell({ n: 1 })
-  await first.whenIdle()
-  first.stop()
-  const second = emulator.sender({ send })
-  emulator.tell({ n: 2 })
-  await second.whenIdle()
-  expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([2, 1])
+  const { tell, arrived } = await sending(1, NEXT, { drop: true })
+  await tell(1, 2)
+  expect(arrived()).toEqual([])
+  await tell(3)
+  expect(arrived()).toEqual([3, 1])
 })
 
 const fault = fc.oneof(
   fc.record({ copies: fc.integer({ min: 1, max: 4 }) }),
-  fc.constant<DeliverFault>({ order: 'after-next' }),
+  fc.constant(NEXT),
   fc.record({ delay: fc.constantFrom('0s', '2s', '2m') }),
   fc.constant<DeliverFault>({ drop: true }),
   fc.record({ retries: fc.constantFrom([], ['1s'], ['0s', '3s']) }),
@@ -215,7 +100,7 @@ test('the same seed gives the same deliveries, and each is delivered once, faile
         const run = async () => {
           const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['5s'] } })
           for (const [n, [deliver, probability]] of rules.entries())
-            arm(emulator, deliver, { id: `r${n}`, when: { probability }, then: 'continue' })
+            armDeliver(emulator, deliver, { id: `r${n}`, when: { probability }, then: 'continue' })
           const { send, sent } = promptSend(200, 500, 200)
           const sender = emulator.sender({ send })
           for (const [n, ms] of pauses.entries()) {
@@ -229,14 +114,13 @@ test('the same seed gives the same deliveries, and each is delivered once, faile
         const { emulator, document, happened, sent } = await run()
         for (const { status, attempts } of emulator.deliveries()) {
           expect(['delivered', 'failed', 'dropped']).toContain(status)
-          expect(attempts.filter(({ outcome }) => outcome === 'delivered').length).toBe(
-            status === 'delivered' ? 1 : 0,
-          )
+          const delivered = attempts.filter(({ outcome }) => outcome === 'delivered')
+          expect(delivered).toHaveLength(status === 'delivered' ? 1 : 0)
         }
         expect(emulator.sandbox.scheduler.horizon()).toEqual([])
         const dropped = emulator.deliveries().filter(({ status }) => status === 'dropped')
         const told = happened.filter(({ kind }) => kind === 'webhook.dropped')
-        expect(told.map(({ ref }) => ref)).toEqual(idsOf(dropped).map((id) => `webhook_deliveries/${id}`))
+        expect(told.map(({ ref }) => ref)).toEqual(dropped.map(({ id }) => `webhook_deliveries/${id}`))
         const again = await run()
         expect([again.document, again.sent]).toEqual([document, sent])
         expect(emulator.defects).toEqual([])

@@ -22,7 +22,7 @@ function targets(allowed: readonly string[] = [], resolved: string[] = []): Targ
 }
 
 test.for(ALLOWED_TARGETS)(
-  'X3 %j is allowed, with the addresses that were checked',
+  'X3 %j is allowed at the addresses that were checked',
   async ([url, addresses, port]) => {
     const decision = await targets(ALLOWED_ENTRIES).judge(url)
     expect(decision).toMatchObject({ port, addresses: addresses.map(asAddress) })

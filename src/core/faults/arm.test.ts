@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../test/support/base-state.ts'
-import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
+import { bookOf, firedNumbers, ruleOf, subject } from '../../../test/support/fault-book.ts'
 import { serviceFacts } from '../../emulator/service.ts'
 import { Refusal } from '../errors.ts'
 import type { Scope } from '../operation.ts'
-import type { Resource } from '../service.ts'
 import { service } from '../service.ts'
 import { arm, disarm, MAX_RULES, rearm, rewrite } from './arm.ts'
 import type { Preset } from './preset.ts'
@@ -24,13 +23,7 @@ const presets: Preset[] = [
   },
 ]
 
-const resource: Resource = {
-  name: 'none',
-  operations: [],
-  collections: [],
-}
-
-const all = service([resource], { ...serviceFacts, presets })
+const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
 
 /** A book without rules, and functions that arm drafts in it. */
@@ -50,43 +43,20 @@ function armory() {
 }
 
 test('an armed rule has a default for everything that its draft leaves out', () => {
-  expect(armory().arm(fail)).toEqual([
-    {
-      id: 'fault',
-      source: 'control',
-      preset: null,
-      description: null,
-      match: 'everything',
-      when: {},
-      do: fail.do,
-      actions: {},
-      priority: 0,
-      then: 'stop',
-      times: null,
-      ttl: null,
-      armed_at: START,
-    },
-  ])
+  expect(armory().arm(fail)).toEqual([ruleOf('fault', { do: fail.do ?? [] })])
 })
 
 test('a draft overrides its preset, and its match is merged field by field', () => {
   const match = { headers: { 'x-try': '1' } }
+  const more: FaultDraft = { when: { nth: 2, by: 'tag' }, times: 1, then: 'stop', priority: 5 }
   const [plain, changed, wide] = armory().arm(
     { preset: 'one-failure' },
-    { preset: 'one-failure', match, when: { nth: 2, by: 'tag' }, times: 1, then: 'stop', priority: 5 },
+    { preset: 'one-failure', match, ...more },
     { preset: 'one-failure', match: 'everything' },
   )
   const { match: own, when, times, then } = all.presets.get('one-failure') as Preset
   expect(plain).toMatchObject({ id: 'one-failure', preset: 'one-failure', match: own, when, times, then })
-  expect(changed).toMatchObject({
-    id: 'one-failure-2',
-    match: { method: 'GET', headers: { 'x-try': '1' } },
-    when: { nth: 2, by: 'tag' },
-    do: [{ respond: { status: 500 } }],
-    times: 1,
-    then: 'stop',
-    priority: 5,
-  })
+  expect(changed).toMatchObject({ ...more, id: 'one-failure-2', match: { method: 'GET', ...match } })
   expect(wide?.match).toBe('everything')
 })
 
@@ -128,14 +98,8 @@ test('a removed rule loses its counters', () => {
   })
   change((scope) => disarm(scope, 'a'))
   arm(draft)
-  expect(standing(rule)).toEqual({
-    status: 'armed',
-    life: 'It stays until it is removed, once for each tag.',
-    matched: 0,
-    fired: 0,
-    counters: [],
-    keys: 0,
-  })
+  const life = 'It stays until it is removed, once for each tag.'
+  expect(standing(rule)).toEqual({ status: 'armed', life, matched: 0, fired: 0, counters: [], keys: 0 })
 })
 
 test('a rewritten rule keeps its counters, its age and its place', () => {

@@ -68,11 +68,6 @@ test.for<[when: When, n: number, description: string]>([
   expect(at(n, when)).toEqual({ fires: false, description })
 })
 
-test('only a sequence names a step', () => {
-  expect(at(1, { sequence: ['fail'] }).step).toBe('fail')
-  expect(at(1, {}).step).toBeUndefined()
-})
-
 test('only the first reason not to fire is reported', () => {
   const from = '2026-03-01T13:00:00.000Z'
   const virtual_time = '2026-03-01T11:00:00.000Z'

@@ -1,49 +1,13 @@
-import { EventEmitter, once } from 'node:events'
 import { Agent } from 'node:http'
-import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { faultedServer, isHeld, seen } from '../../../../test/support/faulted-server.ts'
-import {
-  type Client,
-  overSocket,
-  requestBytes,
-  viaFetch,
-  viaHttp,
-} from '../../../../test/support/wire-client.ts'
+import { overSocket, requestBytes, viaHttp } from '../../../../test/support/wire-client.ts'
 import type { CutFault } from './cut.ts'
 import type { Stage } from './stage.ts'
 import { SETTLE } from './stop.ts'
 
 const cut = (at: Stage, how: CutFault['how']) => ({ actions: [{ cut: { at, how } }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
-const ENDS = { fin: 'fin', rst: 'rst', pause: 'open' } as const
-const HOWS = ['fin', 'rst', 'pause'] as const
-
-/** The parts of a response that have arrived when an exchange stops at a stage. */
-const STAGES: readonly (readonly [at: Stage, name: string, head: boolean, body: string])[] = [
-  ['after-handler', 'after-handler', false, ''],
-  ['before-head', 'before-head', false, ''],
-  ['after-head', 'after-head', true, ''],
-  [{ bytes: 4 }, 'bytes:4', true, '{"ok'],
-  [{ fraction: 0.5, plus_bytes: 1 }, 'fraction:0.5 plus_bytes:1', true, '{"ok":'],
-  [{ line: 1 }, 'line:1', true, '{"ok":true}'],
-  ['before-last-chunk', 'before-last-chunk', true, '{"ok":true'],
-  ['end', 'end', true, '{"ok":true}'],
-  ['idle', 'idle', true, '{"ok":true}'],
-]
-
-const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage[1], how, stage] as const))
-
-test.for(cases)('at %s, a %s comes after all bytes sent until then', async ([name, how, stage]) => {
-  const [at, , hasHead, body] = stage
-  const { port, sent } = await faultedServer(cut(at, how))
-  const paused = how === 'pause' ? (text: string) => isHeld(sent, text) : undefined
-  const { text, end } = await overSocket(port, KEPT, paused)
-  expect(text.startsWith('HTTP/1.1 200 OK\r\n')).toBe(hasHead)
-  expect(text.slice(text.indexOf('\r\n\r\n') + (hasHead ? 4 : 1))).toBe(body)
-  expect(end).toBe(ENDS[how])
-  expect(sent).toEqual([{ stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }])
-})
 
 test('a reset comes after the sent bytes, even if the process is blocked almost all the time', async () => {
   for (let n = 0; n < 5; n++) {
@@ -87,37 +51,6 @@ test('a cut at a stage that has passed already comes before the response', async
   expect(sent).toEqual([{ stage: 'before-read', bytes: 0, end: 'cut' }])
 })
 
-test('a request with a body shorter than request_bytes is not cut', async () => {
-  expect((await seen(cut({ request_bytes: 10 }, 'rst'))).body).toBe('{"ok":true}')
-})
-
-const CLIENTS: readonly (readonly [string, Client])[] = [
-  ['fetch', viaFetch],
-  ['node:http', viaHttp()],
-]
-
-test.for(CLIENTS)('a reset before any byte is ECONNRESET for %s, 100 of 100 times', async ([, client]) => {
-  const { port, sent } = await faultedServer({ ...cut('before-head', 'rst'), always: true })
-  const errors = new Map<string | undefined, number>()
-  for (let n = 0; n < 100; n++) {
-    const { error } = await client(`http://127.0.0.1:${port}/`, { method: n % 2 ? 'POST' : 'GET' })
-    errors.set(error, (errors.get(error) ?? 0) + 1)
-  }
-  expect([...errors]).toEqual([['ECONNRESET', 100]])
-  expect(sent).toHaveLength(100)
-})
-
-test.for(CLIENTS)(
-  'after the head, %s gets the status and then the reset, 20 of 20 times',
-  async ([, client]) => {
-    const { port } = await faultedServer({ ...cut('after-head', 'rst'), always: true })
-    for (let n = 0; n < 20; n++) {
-      const view = await client(`http://127.0.0.1:${port}/`)
-      expect(view).toMatchObject({ status: 200, error: 'ECONNRESET' })
-    }
-  },
-)
-
 test('a FIN before any byte ends the connection without a reset, even if a part of the request is unread', async () => {
   const { port } = await faultedServer(cut('before-head', 'fin'))
   const upload = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(10_000)}`
@@ -156,62 +89,10 @@ test('a pause after the end holds a connection open that the client wanted to cl
   })
 })
 
-test.for(['released', 'closing'] as const)('an abort of %s closes a held connection', async (signal) => {
-  const server = await faultedServer(cut('before-head', 'pause'))
-  const view = overSocket(server.port, KEPT)
-  await expect.poll(() => server.sent).toEqual([{ stage: 'before-head', bytes: 0, end: 'held' }])
-  server[signal].abort()
-  expect(await view).toMatchObject({ text: '', end: 'fin' })
-})
-
-test('a held connection that the client leaves is logged as held', async () => {
-  const server = await faultedServer(cut('after-head', 'pause'))
-  await overSocket(server.port, KEPT, (text) => isHeld(server.sent, text))
-  expect(server.sent).toMatchObject([{ stage: 'after-head', end: 'held' }])
-})
-
-test('a stall ends after the maximum time of the fault', async () => {
-  const { body, end, sent } = await seen({ actions: [{ pace: { stall_at: { bytes: 4 }, max_ms: 50 } }] })
-  expect(body).toBe('{"ok')
-  expect(end).toBe('fin')
-  expect(sent).toMatchObject([{ stage: 'bytes:4', end: 'held' }])
-})
-
-test('a response waits until it is no longer held back', async () => {
-  const held = new EventEmitter()
-  let asked = 0
-  const hold = async () => {
-    asked++
-    await once(held, 'free')
-  }
-  const { port } = await faultedServer({ hold, actions: [{ head: { status: 201 } }] })
-  const view = overSocket(port, requestBytes({ path: '/' }))
-  await expect.poll(() => asked).toBe(1)
-  held.emit('free')
-  expect((await view).text).toMatch(/^HTTP\/1\.1 201/)
-})
-
 test('a response that is held back is cut when released is aborted', async () => {
   const { port, released, sent } = await faultedServer({ hold: () => new Promise(() => {}) })
   const view = overSocket(port, requestBytes({ path: '/' }))
   setImmediate(() => released.abort())
   expect(await view).toMatchObject({ text: '', end: 'fin' })
   expect(sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'cut' }])
-})
-
-test('a pipelined request is cut after the response to the one before it', async () => {
-  const { port } = await faultedServer({
-    actions: [{ pace: { before_head_ms: 40 } }, { cut: { at: 'end', how: 'fin' } }],
-    always: true,
-  })
-  const { text, end } = await overSocket(port, [KEPT, KEPT])
-  expect(text.match(/200 OK/g)).toHaveLength(1)
-  expect(end).toBe('fin')
-})
-
-test('a client that leaves before its response causes no error', async () => {
-  const { port, sent } = await faultedServer({ actions: [{ pace: { before_head_ms: 50 } }] })
-  const socket = connect(port, '127.0.0.1')
-  socket.write(KEPT, () => setImmediate(() => socket.resetAndDestroy()))
-  await expect.poll(() => sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'left' }])
 })

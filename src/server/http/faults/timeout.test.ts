@@ -21,46 +21,6 @@ function timeout(limit?: number) {
 
 const HOUR = 3_600_000
 
-test('a sleep ends after its time', async () => {
-  const { watch } = timeout()
-  expect(await watch.sleep(5)).toBe(true)
-  expect(watch.over).toBeUndefined()
-})
-
-test('all waits end when the client leaves', async () => {
-  const { line, watch } = timeout()
-  const never = new Promise(() => {})
-  const waits = [
-    watch.sleep(HOUR),
-    watch.drained(HOUR),
-    watch.hold(),
-    watch.until(never),
-    watch.holdForever(),
-  ]
-  line.destroy()
-  expect(await Promise.all(waits)).toEqual([false, false, false, false, undefined])
-  expect(watch.over).toBe('left')
-  expect(await watch.sleep(HOUR)).toBe(false)
-})
-
-test('a signal ends all waits, and destroys the connection', async () => {
-  const { line, controller, watch } = timeout()
-  const wait = watch.sleep(HOUR)
-  controller.abort()
-  expect(await wait).toBe(false)
-  expect(line.destroyed).toBe(true)
-  expect(watch.over).toBe('released')
-})
-
-test('sleep and hold end at once when the limit is spent; drained still waits', async () => {
-  const { watch } = timeout(5)
-  expect(await watch.sleep(HOUR)).toBe(true)
-  expect(await watch.hold()).toBe(true)
-  expect(await watch.sleep(HOUR)).toBe(true)
-  expect(await watch.drained(5)).toBe(true)
-  expect(watch.over).toBeUndefined()
-})
-
 test('a timeout for a closed connection or an aborted signal is over from the start', async () => {
   const line = new Line()
   line.destroyed = true

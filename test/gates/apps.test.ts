@@ -1,3 +1,0 @@
-import { testApps } from './apps-cases.ts'
-
-testApps(5)
