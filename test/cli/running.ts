@@ -53,3 +53,8 @@ export async function openRunning(options: InternalOptions = {}): Promise<Runnin
   }
   return { emulator, url, run, data }
 }
+
+/** The lines of a table, with a bar between cells. */
+export function cells(out: string): string[] {
+  return out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))
+}
