@@ -40,51 +40,21 @@ test('start --json prints its address and its keys, and the keys work', async ()
   expect((await stop()).code).toBe(0)
 })
 
-test('start without a command name prints the banner', async () => {
-  const argv = ['--port=0', '--ephemeral', '--rate=0', '--clock=2026-03-01']
-  const { next, signal, ended } = lastingCommand(argv)
-  expect(await next()).toMatch(/^Agent Workspace Service emulator \d/)
-  signal('SIGINT')
-  const { code, out } = await ended
-  expect(code).toBe(0)
-  expect(out).toContain('State      in memory\n')
-  expect(out).toMatch(
-    /^ {2}Keys +live_demo_owner .*\n +live_demo_member .*\n +live_demo_outsider .*\n +service_demo /m,
-  )
-  expect(out).toContain('Clock      2026-03-01T00:00:00.000Z, frozen\n')
-  expect(out).toMatch(
-    /curl -w "\\n" -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,
-  )
-})
-
-test('after a restart without --fixtures the banner explains how to get a key', async () => {
+test('start without a command name prints the banner, with the keys that its fixtures have', async () => {
   const data = temporaryDirectory()
-  const place = { organization_id: 'org-own', teamspace_id: 'teamspace-own' }
-  const own = {
-    organization: { id: 'org-own', name: 'Own' },
-    collections: {
-      teamspaces: [
-        {
-          id: 'teamspace-own',
-          name: 'Own',
-          cloud_provider: 'cloud_b',
-          access: 'closed',
-          created_at: '-1d',
-          _emulator: { organization_id: 'org-own' },
-        },
-      ],
-      api_keys: [{ id: 'key-own', kind: 'service', token: 'service_own', ...place }],
-    },
+  const shown = async (...argv: string[]): Promise<string> => {
+    const { next, signal, ended } = lastingCommand(['--port=0', '--data', data, ...argv])
+    expect(await next()).toMatch(/^Agent Workspace Service emulator \d/)
+    signal('SIGINT')
+    const { code, out } = await ended
+    expect(code).toBe(0)
+    return out
   }
-  const fixtures = temporaryFile('own.json', JSON.stringify(own))
-  const outOf = async (...argv: string[]): Promise<string> => {
-    const { next, stop } = lastingCommand(['--port', '0', '--data', data, ...argv])
-    await next()
-    return (await stop()).out
-  }
-  expect(await outOf('--fixtures', fixtures)).toMatch(/^ {2}Keys +service_own /m)
-  expect(await outOf()).toMatch(
-    /^ {2}Keys +the fixtures of this start have no key of the sandbox[\s\S]+PUT http\S+\/state\/api_keys\/NAME/m,
+  expect(await shown('--rate=0', '--clock=2026-03-01')).toMatch(
+    /^ {2}Clock {6}2026-03-01T00:00:00\.000Z, frozen\n[\s\S]*^ {2}Keys +live_demo_owner .*\n +live_demo_member /m,
+  )
+  expect(await shown('--fixtures', temporaryFile('other.json', '{}'))).toMatch(
+    /^ {2}Keys +the fixtures of this start have no key of the sandbox/m,
   )
 })
 
