@@ -40,14 +40,6 @@ test('--fail-under ends with 1 below the percentage, and with 0 at it', async ()
   expect((await under(101)).err).toContain('is not a percentage. Give a number from 0 to 100.')
 })
 
-test('an emulator that does not count coverage says how to start one that does', async () => {
-  const emulator = await startEmulator({ port: 0, ephemeral: true })
-  onTestFinished(() => emulator.close())
-  const { code, err } = await command(['coverage', '--url', emulator.url])
-  expect([code, err]).toEqual([1, expect.stringContaining('--count-coverage')])
-  await expect(emulator.defaultSandbox.coverage()).rejects.toThrow('Coverage is not counted.')
-})
-
 test('exec --coverage writes a file, and later runs add to it', async () => {
   const file = join(temporaryDirectory(), 'coverage.json')
   const first = await exec(['--coverage', file], '/data-views')
@@ -78,10 +70,6 @@ test('coverage adds the files of several jobs, and names file and pointer of one
   const files = [shard('fault', null), shard('service', 'fault')]
   const { code, out } = await command(['coverage', ...files, '--fail-under', '60', '--json'])
   expect([code, JSON.parse(out)]).toMatchObject([0, { total: 3, met: 2, met_by_faults: 1 }])
-  const wrong = temporaryFile('wrong.json', '{"data": [{"id": "a"}]}')
-  expect((await command(['coverage', ...files, wrong])).err).toMatch(
-    /^\S+wrong\.json is not a file of exec --coverage: \/data\/0\/kind [^\n]+$/,
-  )
 })
 
 test('the summary of exec has the counts and the gaps, in JSON and in Markdown', async () => {

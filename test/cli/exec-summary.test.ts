@@ -67,36 +67,6 @@ test('removed sandboxes and cleared log entries are counted, requests from a sna
   expect(summary.operations).toEqual([{ operation: 'data-views.list', total: 4, outcomes: { '2xx': 4 } }])
 })
 
-test('the summary lists rules that fired and that never fired, in every sandbox, removed rules included', async () => {
-  const summary = await summaryOf(`
-    const arm = (sandbox, rule) => control('POST', sandbox + '/__emulator/faults', rule)
-    await arm('', { preset: 'server-error', when: { first: 2 } })
-    await call('/data-views')
-    await call('/data-views')
-    await control('POST', '/__emulator/reset', {})
-    await arm('/@w1', { preset: 'server-error', match: { operation: 'pages.create' } })
-    await control('DELETE', '/__emulator/sandboxes/w1')
-    await arm('', { preset: 'rate-limited' })
-    await call('/data-views', { headers: { 'x-emulator-fault': 'lost-response-after-commit' } })`)
-  expect(summary.faults.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
-    { id: expect.stringMatching(/^header:lost-response/), fired: 0 },
-    { id: 'rate-limited', fired: 1 },
-    { id: 'server-error', fired: 2 },
-  ])
-})
-
-test('a request cut by a fault counts as cut', async () => {
-  const { operations } = await summaryOf(`
-    const headers = { 'x-emulator-fault': 'server-error' }
-    await call('/data-views', { headers })
-    await control('POST', '/__emulator/faults', { match: 'everything', do: [{ cut: { at: 'after-request-head', how: 'fin' } }] })
-    await call('/search')`)
-  expect(operations).toEqual([
-    { operation: 'data-views.list', total: 1, outcomes: { '5xx': 1 } },
-    { operation: 'search.query', total: 1, outcomes: { cut: 1 } },
-  ])
-})
-
 test('in a GitHub workflow, the summary is appended to the step summary as Markdown', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
   writeFileSync(file, 'before\n\n')
