@@ -289,32 +289,18 @@ test.for([
 })
 
 test.for([
-  [['--', 'true'], ['--run', 'nothing/*'], 2, '--run: no case matches "nothing/*".'],
-  [['true'], [], 2, 'Put -- in front of the command'],
-  [[], ['--receiver', 'http://203.0.113.1/', '--secret', 's'], 2, '--receiver: '],
-  [
-    [],
-    ['--receiver', 'http://127.0.0.1:1/', '--secret', 's', '--count', 'http://203.0.113.1/'],
-    2,
-    '--count: ',
-  ],
-  [[], [], 2, 'is missing. Give the client after --'],
-  [['--', 'true'], ['--clients', '0'], 2, '--clients: "0" is not a count.'],
-  [['--', 'true'], ['--clients', '2', '--junit', 'f'], 2, 'not the cases: leave out --junit.'],
-  [
-    ['--', 'no-such-command'],
-    ['--run', 'read/slow'],
-    1,
-    'There is no command "no-such-command" on the PATH.',
-  ],
-  [
-    ['--', 'true'],
-    ['--run', 'read/slow', '--junit', '/no/such/file'],
-    1,
-    '/no/such/file cannot be written (ENOENT)',
-  ],
-] as const)('certify %j %j ends with %i', async ([rest, flags, code, problem]) => {
-  const outcome = await command(['certify', ...flags, ...rest], { PATH })
+  ['--run nothing/* -- true', 2, '--run: no case matches "nothing/*".'],
+  ['true', 2, 'Put -- in front of the command'],
+  ['--receiver http://203.0.113.1/ --secret s', 2, '--receiver: '],
+  ['--receiver http://127.0.0.1:1/ --secret s --count http://203.0.113.1/', 2, '--count: '],
+  ['', 2, 'is missing. Give the client after --'],
+  ['--clients 0 -- true', 2, '--clients: "0" is not a count.'],
+  ['--clients 2 --junit f -- true', 2, 'not the cases: leave out --junit.'],
+  ['--run read/slow -- no-such-command', 1, 'There is no command "no-such-command" on the PATH.'],
+  ['--run read/slow --junit /no/such/file -- true', 1, '/no/such/file cannot be written (ENOENT)'],
+] as const)('certify %s ends with %i', async ([line, code, problem]) => {
+  const words = line === '' ? [] : line.split(' ')
+  const outcome = await command(['certify', ...words], { PATH })
   expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(problem)])
 })
 
