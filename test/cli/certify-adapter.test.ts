@@ -57,31 +57,6 @@ test('a stream that ended early is a success for that adapter, and fails', async
   ])
 })
 
-test('pieces that are decoded one by one corrupt texts', async () => {
-  const broken = answering(`{
-    ok: await (async () => {
-      let text = ''
-      for await (const chunk of (await get('/batch-predictions/' + given.batch_id + '/results')).body)
-        text += Buffer.from(chunk).toString()
-      return text.trim().split('\\n').map(JSON.parse)
-    })(),
-  }`)
-  const { shown } = await certify('stream/ndjson-utf8-split', ...broken)
-  expect(shown).toEqual([['stream/ndjson-utf8-split', 'failed', 'stream.corrupted']])
-})
-
-test('results that are matched by position are those of other items', async () => {
-  const broken = answering(`{
-    ok: (await (await get('/batch-predictions/' + given.batch_id + '/results')).text()).trim().split('\\n')
-      .map((line, n) => ({ ...JSON.parse(line), custom_id: 'item-' + (n + 1) })),
-  }`)
-  const { shown } = await certify('stream/ndjson-{out-of-order,crlf}', ...broken)
-  expect(shown).toEqual([
-    ['stream/ndjson-crlf', 'passed', ''],
-    ['stream/ndjson-out-of-order', 'failed', 'job.by-index'],
-  ])
-})
-
 test('the signature of a webhook can be verified with the documented rule', async () => {
   const verify = (isFresh: string) =>
     answering(`{
