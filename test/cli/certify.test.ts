@@ -145,32 +145,6 @@ test('a case whose fault needs a key is not reached by a create without one', as
   ])
 })
 
-/** A client that creates a page; `attempt` is the body of each attempt, and `wait` its pause in milliseconds. */
-const creator = (attempt: string, wait = 2_020) => `
-  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
-  const send = async (n) => {
-    const response = await fetch(base + '/pages', { method: 'POST', headers, body: ${attempt} })
-    await response.text()
-    if (response.ok || n === 3) return
-    await new Promise((resolve) => setTimeout(resolve, ${wait}))
-    return send(n + 1)
-  }
-  send(0)`
-const PAGE = `JSON.stringify({ name: 'Roof plan' })`
-
-test('a client that encodes the body twice in its second attempt fails, and one that does not passes', async () => {
-  const flags = ['--run', 'create-without-key/rate-limited', '--json']
-  const broken = await script(flags, creator(`n === 0 ? ${PAGE} : JSON.stringify(${PAGE})`))
-  expect(cardOf(broken.out).cases).toMatchObject([
-    {
-      result: 'failed',
-      findings: expect.arrayContaining([expect.objectContaining({ code: 'body.changed' })]),
-    },
-  ])
-  expect((await script(flags, creator(PAGE))).code).toBe(0)
-})
-
 test.for([
   ['read/cut-mid-body', 'it ended with 200 (cut off), and the client gave up', '200 (cut off)'],
   ['read/rst-before-headers', 'it ended with no response, and the client gave up', 'no response'],

@@ -81,17 +81,6 @@ test('with --log-format json the banner is a log entry', async () => {
   ])
 })
 
-test('environment variables work like flags, and a flag wins', async () => {
-  const file = temporaryFile('settings.json', '{"status.not_found": 410}')
-  const { ready } = await startedEmulator(['--ephemeral'], {
-    WORKSPACE_EMULATOR_PORT: '1',
-    WORKSPACE_EMULATOR_SETTINGS: file,
-    WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
-  })
-  const response = await fetch(`${ready.control_url}/clock`)
-  expect([response.status, ready.control_token]).toEqual([401, undefined])
-})
-
 test('a second start on one directory is refused with the pid of the first, and the sandbox survives a restart', async () => {
   const data = temporaryDirectory()
   const first = await spawnEmulator(['--data', data, '--seed', '7'])
