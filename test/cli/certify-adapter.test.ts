@@ -22,8 +22,6 @@ async function certify(pattern: string, ...adapter: readonly string[]) {
 /** An adapter that answers each command with the value of an expression. */
 function answering(expression: string): string[] {
   const script = `
-    const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-    const get = (path) => fetch(base + path, { headers: { authorization: 'Bearer ' + key } })
     require('readline').createInterface({ input: process.stdin }).on('line', async (line) => {
       const { command, ...given } = JSON.parse(line)
       console.log(JSON.stringify(await (async () => (${expression}))()))
@@ -109,7 +107,7 @@ test.for(['malformed', 'unknown', 'server', 'timeout'])(
       const seen = new Set()
       for (let after = ''; ; ) {
         const path = '/organization/teamspaces/' + given.teamspace_id + '/users?limit=' + given.limit + after
-        const { data, has_more } = await (await get(path)).json()
+        const { data, has_more } = await (await api(path)).json()
         if (!has_more) return { ok: data }
         after = '&after=' + data.at(-1).id
         if (seen.has(after)) return { error: { kind: '${kind}', message: 'the cursor came twice' } }

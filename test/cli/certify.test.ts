@@ -31,10 +31,8 @@ async function overAtLimit(): Promise<string> {
 
 /** A client that sends one GET and repeats it after a failure; `wait` is its pause in milliseconds. */
 const READER = `
-  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-  const send = () => fetch(base + '/organization/mcp-servers', { headers: { authorization: 'Bearer ' + key } })
   const read = async (left) => {
-    const response = await send()
+    const response = await api('/organization/mcp-servers', {})
     await response.text()
     if (response.ok || left === 0) return
     await new Promise((resolve) => setTimeout(resolve, pause(response)))
@@ -129,9 +127,7 @@ test('the client gets the sandbox, the keys and the name of its case', async () 
 
 test('a case whose fault needs a key is not reached by a create without one', async () => {
   const create = (headers: object) => `
-    const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-    const headers = { authorization: 'Bearer ' + key, ...${JSON.stringify(headers)} }
-    fetch(base + '/batch-predictions', { method: 'POST', headers, body: '{}' }).catch(() => {})`
+    api('/batch-predictions', { method: 'POST', headers: ${JSON.stringify(headers)}, body: '{}' }).catch(() => {})`
   const flags = ['--run', 'create-*/server-error', '--json', '--retries', '0']
   const { out } = await script(flags, create({}))
   expect(cardOf(out).cases).toMatchObject([
@@ -177,7 +173,7 @@ test('a call that never succeeds is not passed: given up, or refused by the serv
   )
   expect(shown.sent).toEqual(['1 x GET /v1/organization/mcp-servers 500'])
   expect((await script([...flags, '--retries', '0'], once)).code).toBe(0)
-  const unknown = READER.replace("'Bearer ' + key", "'Bearer other'")
+  const unknown = READER.replace('{})', "{ key: 'other' })")
   const refused = await script(flags, `${unknown}\nconst pause = () => 1_020\nread(1)`)
   expect(cardOf(refused.out).cases).toMatchObject([
     {
@@ -188,7 +184,7 @@ test('a call that never succeeds is not passed: given up, or refused by the serv
 })
 
 test('a client that repeats a 401 until its time is over fails, although no response told it to wait', async () => {
-  const loop = `${READER.replace("'Bearer ' + key", "'Bearer other'")}
+  const loop = `${READER.replace('{})', "{ key: 'other' })")}
     ${await overAtLimit()}
     let attempts = 0
     const pause = () => (++attempts === 4 && over(), 300)

@@ -37,13 +37,13 @@ test('an unknown verdict is refused with the nearest one', async () => {
 })
 
 const exec = (flags: readonly string[], times: number) => {
-  const script = `const { WORKSPACE_BASE_URL: url, WORKSPACE_API_KEY: key, WORKSPACE_EMULATOR_URL: emulator } = process.env
-    const send = (to, body, headers) => fetch(to, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } })
-      .then((each) => each.text())
-    const named = { authorization: 'Bearer ' + key + '@w1', 'idempotency-key': 'one' }
-    send(emulator + '/@w1/__emulator/faults', { preset: 'rate-limited' })
-      .then(async () => { for (let n = 0; n < ${times}; n++) await send(url + '/pages', { name: 'Roof plan' }, named) })
-      .then(() => fetch(emulator + '/__emulator/sandboxes/w1', { method: 'DELETE' }))`
+  const script = `(async () => {
+    await control('POST', '/@w1/__emulator/faults', { preset: 'rate-limited' })
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'one' }
+    const page = { sandbox: 'w1', method: 'POST', headers, body: '{"name":"Roof plan"}' }
+    for (let n = 0; n < ${times}; n++) await api('/pages', page)
+    await control('DELETE', '/__emulator/sandboxes/w1')
+  })()`
   return execClient(['--rate', '0', ...flags], script)
 }
 

@@ -2,13 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../../src/index.ts'
+import type { Environment } from '../../src/terminal/options.ts'
 import { command, execClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
-const exec = (flags: readonly string[], path: string, env: Readonly<Record<string, string>> = {}) => {
-  const script = `const { WORKSPACE_BASE_URL: url, WORKSPACE_API_KEY: key } = process.env
-    fetch(url + ${JSON.stringify(path)}, { headers: { authorization: 'Bearer ' + key } }).then((each) => each.text())`
-  return execClient(flags, script, env)
-}
+const exec = (flags: readonly string[], path: string, env: Environment = {}) =>
+  execClient(flags, `api(${JSON.stringify(path)}).then((each) => each.text())`, env)
 
 async function running() {
   const emulator = await startEmulator({ port: 0, ephemeral: true, countCoverage: true })

@@ -58,8 +58,7 @@ test.for([
 )
 
 test('with --require-requests a command with a request succeeds without a warning', async () => {
-  const script =
-    "fetch(process.env.WORKSPACE_EMULATOR_URL + '/@w1/v1/data-views').then((each) => each.text())"
+  const script = "api('/data-views', { sandbox: 'w1' }).then((each) => each.text())"
   expect(await execClient(['--require-requests'], script)).toEqual({ code: 0, out: '', err: '' })
 })
 
@@ -78,8 +77,7 @@ test('with --keep the emulator runs after the command until a signal, and the ex
 /** Runs a command that sends requests with the demo key, and fails. */
 function execFailing(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
   const script = `(async () => {
-    const headers = { authorization: 'Bearer ' + process.env.WORKSPACE_API_KEY }
-    for (const path of ${JSON.stringify(paths)}) await fetch(process.env.WORKSPACE_BASE_URL + path, { headers })
+    for (const path of ${JSON.stringify(paths)}) await api(path)
     process.exit(3)
   })()`
   return exec(flags, nodeClient(script), env)
@@ -150,7 +148,7 @@ test('the command does not run if its recordings could not be written', async ()
 test('recordings that cannot be written at the end are a warning, and the exit code is that of the command', async () => {
   const directory = join(temporaryDirectory(), 'recordings')
   const script = `(async () => {
-    await fetch(process.env.WORKSPACE_BASE_URL + '/data-views')
+    await api('/data-views')
     require('fs').rmdirSync(${JSON.stringify(directory)})
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
     process.exit(3)
@@ -175,15 +173,13 @@ test('a failed run shows the requests that were refused, the last ten, with the 
 })
 
 test('the report of a failed run counts the requests of sandboxes that were deleted', async () => {
-  const script = `const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_API_KEY: key } = process.env
-    const send = (path, options) => fetch(url + path, options).then((each) => each.text())
-    const get = (path) => send(path, { headers: { authorization: 'Bearer ' + key } })
-    const json = { 'content-type': 'application/json' }
-    send('/__emulator/sandboxes', { method: 'POST', headers: json, body: '{"name":"w1"}' })
-      .then(() => Promise.all([get('/@w1/v1/nowhere'), get('/@w1/v1/data-views')]))
-      .then(() => send('/__emulator/sandboxes/w1', { method: 'DELETE' }))
-      .then(() => get('/v1/nowhere'))
-      .then(() => process.exit(3))`
+  const script = `(async () => {
+    await control('POST', '/__emulator/sandboxes', { name: 'w1' })
+    for (const path of ['/nowhere', '/data-views']) await api(path, { sandbox: 'w1' })
+    await control('DELETE', '/__emulator/sandboxes/w1')
+    await api('/nowhere')
+    process.exit(3)
+  })()`
   const { err } = await execClient([], script)
   expect(err.split('\n')[0]).toBe('The emulator refused 2 of 3 requests; the last 1:')
 })

@@ -125,7 +125,7 @@ export interface ReadyLine {
   readonly control_token?: string
 }
 
-/** The words of a command that runs a script in a separate process of Node, which has the light fetch. */
+/** The words of a command that runs a script in a separate process of Node, with what light-fetch.cjs has. */
 export const nodeClient = (script: string) => [
   process.execPath,
   '--require',
