@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { command, lastingCommand, startedEmulator, temporaryDirectory, temporaryFile } from './in-process.ts'
@@ -133,16 +132,8 @@ test('a closed stdout is not an error', async () => {
 
 test('an internal error ends the process with one line', async () => {
   const code = "require('./dist/main.js').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
-  const child = spawn(process.execPath, [
-    '-e',
-    code,
-    'x',
-    'wait',
-    '--url',
-    'http://127.0.0.1:9',
-    '--timeout',
-    '99s',
-  ])
+  const words = 'x wait --url http://127.0.0.1:9 --timeout 99s'.split(' ')
+  const child = spawn(process.execPath, ['-e', code, ...words])
   onTestFinished(() => void child.kill('SIGKILL'))
   let err = ''
   child.stderr.on('data', (chunk) => {
@@ -163,6 +154,5 @@ test('D7 start ends when npm has ended, because the shell between them does not 
   expect((await fetch(`${control_url}/health`)).status).toBe(200)
   shell.kill('SIGTERM')
   const isGone = async () => (await fetch(`${control_url}/health`).catch(() => undefined)) === undefined
-  for (let n = 0; n < 600 && !(await isGone()); n++) await wait(100)
-  expect(await isGone()).toBe(true)
+  await expect.poll(isGone).toBe(true)
 })
