@@ -6,7 +6,7 @@ import { running } from './running.ts'
 
 /** A client of the server in this process, for an emulator with the demo data. */
 async function connected({ readOnly = false } = {}) {
-  const { emulator, url } = await running({ fixtures: 'demo' })
+  const { api, url } = await running({ fixtures: 'demo' })
   const server = mcpServer({ readOnly, find: async () => ({ url, isOwn: false }) })
   const client = new Client({ name: 'test', version: '1' })
   const [own, other] = InMemoryTransport.createLinkedPair()
@@ -17,12 +17,7 @@ async function connected({ readOnly = false } = {}) {
     const { content, isError = false } = await client.callTool({ name, arguments: { ...given } })
     return { text: content.map((each) => (each.type === 'text' ? each.text : '')).join('\n'), isError }
   }
-  const send = (path: string, json?: object, key = 'live_demo_owner', headers = {}) =>
-    fetch(`${emulator.baseUrl}${path}`, {
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      ...(json && { method: 'POST', body: JSON.stringify(json) }),
-    })
-  return { client, call, send, url }
+  return { client, call, api, url }
 }
 
 const FENCED = /```ts\n([\s\S]*?)\n```/
@@ -65,8 +60,8 @@ test('status has what a client under test needs', async () => {
 })
 
 test('every tool works', async () => {
-  const { call, send } = await connected()
-  await send('/pages', { name: 'Roof plan' })
+  const { call, api } = await connected()
+  await api('/pages', { name: 'Roof plan' })
   const calls: readonly (readonly [string, object?, RegExp?])[] = [
     ['list_requests', { status: '2xx', limit: 1 }, /200|201/],
     ['explain_request', { request_id: 'default-000001' }, /POST \/v1\/pages was completed/],
@@ -153,22 +148,22 @@ test.for([
     `{${OF_CREATE},"do":[{"respond":{"status":418}}]}`,
   ],
 ] as const)('a failure by %s is explained, and repeated by a test', async ([, rule, fault]) => {
-  const { call, send, url } = await connected()
+  const { call, api, url } = await connected()
   // Not every action of a rule fits the short form of the tool.
   const headers = { 'content-type': 'application/json' }
   await fetch(`${url}/__emulator/faults`, { method: 'POST', headers, body: JSON.stringify(rule) })
-  await send('/pages', { name: 'Roof plan' }).catch(() => {})
+  await api('/pages', { name: 'Roof plan' }).catch(() => {})
   const { text } = await call('why_did_this_fail')
   expect(text).toContain(`The smallest fault that repeats it, as arm_fault takes it:\n${fault}\n`)
   expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
 })
 
 test.for([
-  ['a wrong body', { name: 7 }, undefined],
-  ['an unknown key', { name: 'Roof plan' }, 'live_unknown'],
-] as const)('the request alone repeats a failure by %s', async ([, json, key]) => {
-  const { call, send } = await connected()
-  await send('/pages', json, key)
+  ['a wrong body', { name: 7 }, {}],
+  ['an unknown key', { name: 'Roof plan' }, { authorization: 'Bearer live_unknown' }],
+] as const)('the request alone repeats a failure by %s', async ([, json, headers]) => {
+  const { call, api } = await connected()
+  await api('/pages', json, headers)
   const { text } = await call('why_did_this_fail')
   expect(text).toContain('The request alone repeats it')
   expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)

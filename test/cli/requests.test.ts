@@ -7,11 +7,9 @@ import { cells, running, START } from './running.ts'
 /** An emulator with three logged requests: a page, a page without a name, and an unknown path. */
 async function someRequests() {
   const emulator = await running({ fixtures: 'demo' })
-  const { baseUrl } = emulator.emulator
-  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
-  await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": "Plan"}' })
-  await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": 7}' })
-  await fetch(`${baseUrl}/data-views/x`, { headers })
+  await emulator.api('/pages', { name: 'Plan' })
+  await emulator.api('/pages', { name: 7 })
+  await emulator.api('/data-views/x')
   return emulator
 }
 
@@ -146,9 +144,8 @@ Webhooks
 })
 
 test('what a page cannot read, and a query that nothing reads, is in the list and in the explanation', async () => {
-  const { run, emulator } = await running({ fixtures: 'demo' })
-  const headers = { authorization: 'Bearer live_demo_owner', origin: 'https://app.example' }
-  await fetch(`${emulator.baseUrl}/data-views?limt=3`, { headers })
+  const { run, api } = await running({ fixtures: 'demo' })
+  await api('/data-views?limt=3', undefined, { origin: 'https://app.example' })
   const fix = 'Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).'
   expect((await run('requests')).out).toMatch(/ {2}data-views.list {2}blocked by CORS$/)
   const { out } = await run('explain')

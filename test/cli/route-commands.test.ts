@@ -11,7 +11,7 @@ import { cells, createBatch, running, START } from './running.ts'
 /** An emulator with the demo data and a batch of two items. */
 async function withBatch() {
   const started = await running({ fixtures: 'demo' })
-  return { ...started, id: await createBatch(started.emulator.baseUrl, 'a', 'b') }
+  return { ...started, id: await createBatch(started, 'a', 'b') }
 }
 
 test('a batch can be held, released, and ended', async () => {
@@ -164,10 +164,8 @@ test('requests can be shown with their bodies', async () => {
 })
 
 test('requests can be exported as HAR, with whole addresses and every parameter of the query', async () => {
-  const { run, url } = await withBatch()
-  await fetch(`${url}/v1/data-views?limit=2&limit=3`, {
-    headers: { authorization: 'Bearer live_demo_owner' },
-  })
+  const { run, url, api } = await withBatch()
+  await api('/data-views?limit=2&limit=3')
   const file = join(temporaryDirectory(), 'requests.har')
   expect((await run('requests', 'export', '--har', file)).out).toBe(`2 requests written to ${file}.`)
   const { creator, entries } = JSON.parse(readFileSync(file, 'utf8')).log
