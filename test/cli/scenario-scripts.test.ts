@@ -4,6 +4,7 @@ import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../src/index.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
 import { command, type ReadyLine, startedEmulator, temporaryDirectory } from './in-process.ts'
 import { spawnEmulator } from './process.ts'
@@ -22,39 +23,25 @@ async function withScenarios<S extends Started>(
   writeFiles(folder, files)
   const argv = ['--ephemeral', '--rate', '0', '--clock', '2026-03-01', '--scenarios', folder]
   const running = await start(argv)
-  const { control_url } = running.ready
-  const control = async (method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${control_url}${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    })
-    expect(response.ok).toBe(true)
-    // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
-    return (await response.json()) as any
-  }
-  /** Starts a scenario and runs its step. */
+  const { base_url, control_url } = running.ready
+  const { scenarios, clock } = connect(new URL(base_url).origin).defaultSandbox
+  /** Starts a scenario and runs its step. @returns the errors */
   const step = async (name: string) => {
-    await control('POST', `/scenarios/${name}/start`)
-    const { failed } = await control('POST', '/clock/advance', { by: '1m' })
-    return failed.map(({ error }: { error: string }) => error)
+    await scenarios.start(name)
+    return (await clock.advance('1m')).failed.map(({ error }) => error)
   }
   /** That API, dashboard and control interface respond, and SIGTERM ends it. @returns all that it has printed */
   const stillServes = async () => {
     const headers = { authorization: 'Bearer live_demo_owner' }
-    const urls = [`${running.ready.base_url}/data-views`, `${control_url}/ui/`, `${control_url}/scenarios`]
+    const urls = [`${base_url}/data-views`, `${control_url}/ui/`, `${control_url}/scenarios`]
     const statuses = await Promise.all(urls.map(async (url) => (await fetch(url, { headers })).status))
     expect(statuses).toEqual([200, 200, 200])
     const ended = await running.stop()
     expect(ended.code).toBe(0)
     return ended
   }
-  return { ...running, folder, control, step, stillServes }
+  return { ...running, folder, step, stillServes }
 }
-
-/** As a user starts it. */
-const ownProcess = (argv: readonly string[]) => spawnEmulator(argv)
 
 const step = (body: string) => script(`{ timeline: [{ at: '1m', do: ${body} }] }`)
 
@@ -64,7 +51,7 @@ test('console.log and process.exit in a script leave the emulator running', asyn
       'prints.ts': step("() => console.log('from the script')"),
       'exits.ts': step('() => {\n  process.exit(3)\n}'),
     },
-    ownProcess,
+    spawnEmulator,
   )
   expect(await emulator.step('prints')).toEqual([])
   expect(await emulator.step('exits')).toEqual([
@@ -83,7 +70,7 @@ test('an error that a script throws later is printed with its file, and the emul
     'fetches.ts': step("() => {\n  void fetch('http://127.0.0.1:1/')\n}"),
     'loads.ts': "setTimeout(() => {\n  throw new Error('after the load')\n}, 1)\nexport default {}\n",
   }
-  const emulator = await withScenarios(late, ownProcess)
+  const emulator = await withScenarios(late, spawnEmulator)
   const printed = (text: string) =>
     emulator.errorOutput(new RegExp(`^${text} \\(a scenario script threw this outside of any call`, 'm'))
   for (const name of ['timer', 'rejects', 'odd', 'logs', 'fetches']) {
@@ -160,5 +147,4 @@ test('a breakpoint in a TypeScript scenario, or in what it imports, is reached a
   }
   expect(await emulator.step('stops')).toEqual([])
   expect(reached).toEqual(['_greeting.ts: hello breakpoint', 'stops.ts: hello breakpoint'])
-  await emulator.stillServes()
 })
