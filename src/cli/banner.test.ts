@@ -45,29 +45,23 @@ test('the banner shows addresses, state, clock, seed and keys, and a command to 
 `)
 })
 
-test('the banner shows a frozen clock and a state in memory; without known keys its command requests /health', () => {
-  const lines = shown({ ...FACTS, state_file: null, rate: 0 }, []).split('\n')
-  expect(lines).toContain('  State      in memory')
-  expect(lines).toContain('  Clock      2026-03-01T12:00:00.000Z, frozen')
-  expect(lines).toContain('  curl -w "\\n" http://127.0.0.1:4010/__emulator/health')
-})
+const KEYS = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
 
-test('without known keys the banner explains how to show them and how to create one', () => {
-  expect(shown(FACTS, [])).toContain(
+test.for<[what: string, facts: Partial<Facts>, keys: readonly PlainKey[], text: string]>([
+  ['a state in memory', { state_file: null }, KEYS, '  State      in memory\n'],
+  ['a frozen clock', { rate: 0 }, KEYS, '  Clock      2026-03-01T12:00:00.000Z, frozen\n'],
+  ['a scenario', { scenario: 'partial-failure' }, KEYS, '  Seed       7\n  Scenario   partial-failure\n'],
+  ['six keys and the number of the others', {}, KEYS, 'live_5  somebody\n             and 3 more\n'],
+  ['a call without a key', {}, [], '  curl -w "\\n" http://127.0.0.1:4010/__emulator/health\n'],
+  [
+    'how to get a key',
+    {},
+    [],
     `  Keys       the fixtures of this start have no key of the sandbox. Start with the --fixtures
              that it was created from, or write a key: PUT http://127.0.0.1:4010/__emulator/state/api_keys/NAME
              with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}
   Assumed `,
-  )
-})
-
-test('the banner names an active scenario', () => {
-  expect(shown({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
-    '  Seed       7\n  Scenario   partial-failure\n',
-  )
-})
-
-test('the banner lists six keys and the number of the others', () => {
-  const keys = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
-  expect(shown(FACTS, keys)).toContain('live_5  somebody\n             and 3 more\n')
+  ],
+])('the banner shows %s', ([, facts, keys, text]) => {
+  expect(shown({ ...FACTS, ...facts }, keys)).toContain(text)
 })

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFile } from '../../test/cli/in-process.ts'
 import { locateFixtures } from '../terminal/json-files.ts'
 
 const SANDBOX = `{
@@ -46,10 +44,4 @@ test('without extends, an issue of any record has its line in the document', asy
   expect(await locateFixtures(file, [{ pointer, detail: 'x' }])).toMatchObject([{ file, pointer, line: 1 }])
 })
 
-function stateFile(content = SANDBOX): string {
-  const directory = mkdtempSync(join(tmpdir(), 'workspace-emulator-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const file = join(directory, 'sandbox.json')
-  writeFileSync(file, content)
-  return file
-}
+const stateFile = (content = SANDBOX) => temporaryFile('sandbox.json', content)

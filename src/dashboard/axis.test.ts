@@ -39,11 +39,6 @@ test('gaps around a single instant are one fold, but never those around now', ()
   expect(foldsOf(fittedAxis(contents, 800, NINE + 20 * HOUR))).toHaveLength(2)
 })
 
-test('the axis begins with its first event, and ends with its last one', () => {
-  const axis = fittedAxis([instant(HOUR), batch(0, MINUTE)], 400)
-  expect([axis.at(NINE), axis.at(NINE + HOUR)]).toEqual([expect.closeTo(24), expect.closeTo(376)])
-})
-
 test('an axis without batches is linear, and at least a minute long', () => {
   const day = fittedAxis([instant(0), instant(SECOND), instant(11 * HOUR)], 800)
   expect(foldsOf(day)).toEqual([])

@@ -1,31 +1,32 @@
 import { expect, test } from 'vitest'
 import { launchOptions } from './launch.ts'
-import { resolveOptions, START_OPTIONS } from './options.ts'
+import { type Environment, givenOptions, resolveOptions, START_OPTIONS } from './options.ts'
 
-const logger = { info: () => {}, warn: () => {}, error: () => {} }
+/** The options of the emulator for flags and variables, and the warnings. */
+async function launched(flags: Record<string, string[]>, env: Environment = {}) {
+  const warnings: string[] = []
+  const logger = { info: () => {}, warn: (text: string) => void warnings.push(text), error: () => {} }
+  const given = new Map(Object.entries(flags))
+  const options = resolveOptions(START_OPTIONS, given, env)
+  const launch = await launchOptions(options, givenOptions(START_OPTIONS, given, env), logger)
+  return { launch, warnings }
+}
 
-test('receivers of webhooks on other machines come from the repeated flag, or from its variable with commas', async () => {
-  const flags = new Map([['allowWebhooks', ['a.test:80', '[fd00::5]:81']]])
-  const options = resolveOptions(START_OPTIONS, flags, {})
-  expect((await launchOptions(options, new Set(), logger)).allowWebhooks).toEqual([
-    'a.test:80',
-    '[fd00::5]:81',
-  ])
-  const env = { WORKSPACE_EMULATOR_ALLOW_WEBHOOK: 'a.test:80, b.test:81' }
-  const given = resolveOptions(START_OPTIONS, new Map(), env)
-  expect((await launchOptions(given, new Set(), logger)).allowWebhooks).toEqual(['a.test:80', 'b.test:81'])
+test('receivers of webhooks come from the repeated flag, or from its variable with commas', async () => {
+  const receivers = ['a.test:80', '[fd00::5]:81']
+  const flagged = await launched({ allowWebhooks: receivers })
+  const named = await launched({}, { WORKSPACE_EMULATOR_ALLOW_WEBHOOK: receivers.join(', ') })
+  for (const { launch } of [flagged, named]) expect(launch.allowWebhooks).toEqual(receivers)
 })
 
-test('the options for scenarios and for revealing faults reach the emulator', async () => {
-  const flags = new Map([['scenario', ['partial-failure']]])
-  const env = { WORKSPACE_EMULATOR_SCENARIOS: 'mine', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
-  const options = await launchOptions(
-    resolveOptions(START_OPTIONS, flags, env),
-    new Set(['scenarios']),
-    logger,
-  )
-  expect(options).toMatchObject({ scenarios: 'mine', scenario: 'partial-failure', revealFaults: true })
-  const usual = await launchOptions(resolveOptions(START_OPTIONS, new Map(), {}), new Set(), logger)
-  expect(usual).toMatchObject({ revealFaults: false })
-  expect(usual).toMatchObject({ scenario: undefined, scenarios: 'scenarios' })
+test('the options for scenarios and for revealing faults reach the emulator, and a missing folder is a warning', async () => {
+  const env = { WORKSPACE_EMULATOR_SCENARIOS: '/nowhere', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
+  const { launch, warnings } = await launched({ scenario: ['partial-failure'] }, env)
+  expect(launch).toMatchObject({ scenarios: '/nowhere', scenario: 'partial-failure', revealFaults: true })
+  expect(warnings).toEqual([
+    '/nowhere is not a directory: until it is, there are only the built-in scenarios.',
+  ])
+  const usual = await launched({})
+  expect(usual.launch).toMatchObject({ scenarios: 'scenarios', scenario: undefined, revealFaults: false })
+  expect(usual.warnings).toEqual([])
 })

@@ -36,12 +36,6 @@ test.for<[what: string, Partial<LinedRequest>, string]>([
   expect(shown({ ...request, ...change })).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
 })
 
-test.for([
-  [200, 32],
-  [304, 36],
-  [404, 33],
-  [500, 31],
-  [0, 31],
-] as const)('the status %i has the colour %i', ([status, colour]) => {
-  expect(shown({ ...request, status }, true)).toContain(`\u001b[${colour}m`)
+test('the status has its colour', () => {
+  expect(shown({ ...request, status: 404 }, true)).toContain('\u001b[33m404\u001b')
 })

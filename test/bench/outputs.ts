@@ -1,6 +1,5 @@
 import { Agent } from 'node:http'
-import { shoot } from './load.ts'
-import { KEY, median, type Running, scratch, startOurs } from './servers.ts'
+import { ask, median, type Running, scratch, shotAt, startOurs } from './servers.ts'
 
 /**
  * `npm run bench:outputs`: the cost of outputs. 5,000 items from creation to the last result line, with the schema of an
@@ -69,29 +68,14 @@ const body = (output_schema: object): string =>
   })
 const BODIES: Record<Name, string> = { plain: body(SCHEMAS.plain), invoice: body(SCHEMAS.invoice) }
 
-async function ask(
-  agent: Agent,
-  server: Running,
-  method: string,
-  path: string,
-  text?: string,
-): Promise<string> {
-  const shot = { port: server.port, method, path, key: KEY, ...(text === undefined ? {} : { body: text }) }
-  const response = await shoot(agent, shot, true)
-  if (response.status !== 200)
-    throw new Error(`${method} ${path} responded with ${response.status}: ${response.text}`)
-  return response.text
-}
-
 /** Milliseconds from the creation of a batch to its last result line: elapsed time, and processor time of the server. */
 async function round(server: Running, name: Name): Promise<Cost> {
   const agent = new Agent({ keepAlive: true })
   const [begin, used] = [performance.now(), server.processor()]
-  const { id } = JSON.parse(await ask(agent, server, 'POST', '/v1/batch-predictions', BODIES[name])) as {
-    id: string
-  }
-  await ask(agent, server, 'POST', '/__emulator/clock/advance', JSON.stringify({ until: { batch: id } }))
-  const lines = await ask(agent, server, 'GET', `/v1/batch-predictions/${id}/results`)
+  const send = (method: string, path: string, body?: string) => ask(shotAt(server, method, path, body), agent)
+  const { id } = JSON.parse(await send('POST', '/v1/batch-predictions', BODIES[name])) as { id: string }
+  await send('POST', '/__emulator/clock/advance', JSON.stringify({ until: { batch: id } }))
+  const lines = await send('GET', `/v1/batch-predictions/${id}/results`)
   const cost = { clock: performance.now() - begin, processor: server.processor() - used }
   agent.destroy()
   if (lines.split('"succeeded"').length !== ITEMS + 1)

@@ -2,7 +2,7 @@ import { Recording } from '../../src/core/record/recording.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { load, type Shot } from './load.ts'
-import { median } from './servers.ts'
+import { median, say } from './servers.ts'
 
 /**
  * `npx tsx test/bench/recording.ts`: what the recording costs a request, and its memory. Rounds with and without it alternate in
@@ -12,9 +12,6 @@ const ROUNDS = 20
 const REQUESTS = 3_000
 const KEPT = 10_000
 const CONNECTIONS = 8
-
-const say = (what: string, figures: string): void =>
-  void process.stdout.write(`${what.padEnd(40)} ${figures}\n`)
 
 const { begin, add, read } = Recording.prototype
 

@@ -1,12 +1,13 @@
-import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { load, type Shot, shoot } from './load.ts'
+import { load, type Shot } from './load.ts'
 import {
+  ask,
   batchBody,
-  KEY,
   median,
   type Running,
+  say,
   scratch,
+  shotAt,
   startDemo,
   startMinimal,
   startOurs,
@@ -21,8 +22,6 @@ const ROUNDS = 5
 const CONNECTIONS = 32
 const ITEMS = 5_000
 
-const say = (what: string, figures: string): void =>
-  void process.stdout.write(`${what.padEnd(58)} ${figures}\n`)
 const rate = (value: number): string => (value >= 100 ? `${Math.round(value)}/s` : `${value.toFixed(1)}/s`)
 
 /** Measures requests per second of both servers in interleaved rounds; prints both and their ratio. */
@@ -43,28 +42,14 @@ async function compare(
   say(what, `${(median(a) / median(b)).toFixed(2)}x  (${rate(median(a))} against ${rate(median(b))})`)
 }
 
-async function control(server: Running, method: string, path: string, body?: object) {
-  const agent = new Agent()
-  const shot = {
-    port: server.port,
-    method,
-    path: `/__emulator${path}`,
-    key: KEY,
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  }
-  const { status, text } = await shoot(agent, shot, true)
-  if (status !== 200) throw new Error(`${method} ${path} responded with ${status}: ${text}`)
-  return JSON.parse(text)
+async function create(server: Running, body: string): Promise<string> {
+  const text = await ask(shotAt(server, 'POST', '/v1/batch-predictions', body))
+  return (JSON.parse(text) as { id: string }).id
 }
 
-async function create(server: Running, path: string, body: string): Promise<string> {
-  const { status, text } = await shoot(
-    new Agent(),
-    { port: server.port, method: 'POST', path, key: KEY, body },
-    true,
-  )
-  if (status !== 200) throw new Error(`POST ${path} responded with ${status}: ${text}`)
-  return (JSON.parse(text) as { id: string }).id
+async function advance(server: Running, by: string) {
+  const text = await ask(shotAt(server, 'POST', '/__emulator/clock/advance', JSON.stringify({ by })))
+  return JSON.parse(text) as { readonly events: readonly object[] }
 }
 
 async function benchStart(): Promise<void> {
@@ -89,69 +74,35 @@ async function benchStart(): Promise<void> {
 }
 
 async function benchRequests(ours: Running, theirs: Running): Promise<void> {
-  const shots = (method: string, path: string, body?: string): [Shot, Shot] => {
-    const shot = { method, path, key: KEY, ...(body === undefined ? {} : { body }) }
-    return [
-      { port: ours.port, ...shot },
-      { port: theirs.port, ...shot },
-    ]
-  }
-  const [a, b] = [
-    await create(ours, '/v1/batch-predictions', batchBody(3)),
-    await create(theirs, '/v1/batch-predictions', batchBody(3)),
+  const both = (method: string, path: string, body?: string): [Shot, Shot] => [
+    shotAt(ours, method, path, body),
+    shotAt(theirs, method, path, body),
   ]
-  const read = (server: Running, id: string): Shot => ({
-    port: server.port,
-    method: 'GET',
-    path: `/v1/batch-predictions/${id}`,
-    key: KEY,
-  })
-  await compare('read a batch, 32 connections', read(ours, a), read(theirs, b), 6_000, CONNECTIONS)
-  await compare(
-    'list 100 users, 32 connections',
-    ...shots('GET', '/v1/organization/teamspaces/ts-a/users?limit=100'),
-    4_000,
-    CONNECTIONS,
-  )
-  await compare(
-    'create a page (durable against in memory)',
-    ...shots('POST', '/v1/pages', '{"name":"Roof plan"}'),
-    5_000,
-    CONNECTIONS,
-  )
-  await compare(
-    'create a batch of 5,000 items, 1 connection',
-    ...shots('POST', '/v1/batch-predictions', batchBody(ITEMS)),
-    60,
-    1,
-  )
+  const read = async (server: Running): Promise<Shot> =>
+    shotAt(server, 'GET', `/v1/batch-predictions/${await create(server, batchBody(3))}`)
+  const users = both('GET', '/v1/organization/teamspaces/ts-a/users?limit=100')
+  const pages = both('POST', '/v1/pages', '{"name":"Roof plan"}')
+  const batches = both('POST', '/v1/batch-predictions', batchBody(ITEMS))
+  await compare('read a batch, 32 connections', await read(ours), await read(theirs), 6_000, CONNECTIONS)
+  await compare('list 100 users, 32 connections', ...users, 4_000, CONNECTIONS)
+  await compare('create a page (durable against in memory)', ...pages, 5_000, CONNECTIONS)
+  await compare('create a batch of 5,000 items, 1 connection', ...batches, 60, 1)
 }
 
 async function benchStream(ours: Running, theirs: Running): Promise<void> {
-  const id = await create(ours, '/v1/batch-predictions', batchBody(ITEMS))
-  const other = await create(theirs, '/v1/batch-predictions', batchBody(ITEMS))
-  await control(ours, 'POST', '/clock/advance', { by: '1h' })
-  const results = (server: Running, batch: string): Shot => ({
-    port: server.port,
-    method: 'GET',
-    path: `/v1/batch-predictions/${batch}/results`,
-    key: KEY,
-  })
-  const lines = await shoot(new Agent(), results(ours, id), true)
-  if (lines.text.trimEnd().split('\n').length !== ITEMS)
+  const results = async (server: Running): Promise<Shot> =>
+    shotAt(server, 'GET', `/v1/batch-predictions/${await create(server, batchBody(ITEMS))}/results`)
+  const [own, other] = [await results(ours), await results(theirs)]
+  await advance(ours, '1h')
+  const lines = await ask(own)
+  if (lines.trimEnd().split('\n').length !== ITEMS)
     throw new Error('the stream does not have a line for every item')
-  await compare('stream 5,000 result lines, 1 connection', results(ours, id), results(theirs, other), 20, 1)
+  await compare('stream 5,000 result lines, 1 connection', own, other, 20, 1)
 }
 
 async function benchLargeEmulator(): Promise<void> {
   const [small, large] = [await startOurs(scratch()), await startOurs(scratch(), 100_000)]
-  const shot = (server: Running): Shot => ({
-    port: server.port,
-    method: 'POST',
-    path: '/v1/pages',
-    key: KEY,
-    body: '{"name":"x"}',
-  })
+  const shot = (server: Running) => shotAt(server, 'POST', '/v1/pages', '{"name":"x"}')
   await compare('create a page, 100,000 records against none', shot(large), shot(small), 5_000, CONNECTIONS)
   say(
     'memory with 100,000 records',
@@ -162,14 +113,11 @@ async function benchLargeEmulator(): Promise<void> {
 
 async function benchAdvance(): Promise<void> {
   const server = await startOurs(scratch())
-  for (let n = 0; n < 100; n++) await create(server, '/v1/batch-predictions', batchBody(ITEMS))
+  for (let n = 0; n < 100; n++) await create(server, batchBody(ITEMS))
   const begin = performance.now()
-  const result = await control(server, 'POST', '/clock/advance', { by: '30d' })
+  const { events } = await advance(server, '30d')
   const seconds = (performance.now() - begin) / 1000
-  say(
-    'advance 30 days over 100 batches of 5,000 items',
-    `${seconds.toFixed(2)} s, ${result.events.length} events`,
-  )
+  say('advance 30 days over 100 batches of 5,000 items', `${seconds.toFixed(2)} s, ${events.length} events`)
   say('memory with 100 batches of 5,000 items', `${server.memory().toFixed(0)} MiB`)
   await server.stop()
 }

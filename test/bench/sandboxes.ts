@@ -2,7 +2,7 @@ import { openEmulator } from '../../src/emulator/emulator.ts'
 import { chooseForApi, type Signs } from '../../src/server/selection.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { load, type Shot } from './load.ts'
-import { median } from './servers.ts'
+import { median, say } from './servers.ts'
 
 /**
  * `npx tsx test/bench/sandboxes.ts`: the cost of many sandboxes in one process (1,000 by default), and the cost of selecting
@@ -12,9 +12,6 @@ const [COUNT = 1_000] = process.argv.slice(2).map(Number)
 const KEY = 'live_demo_owner'
 const CONNECTIONS = 32
 const ROUNDS = 5
-
-const say = (what: string, figures: string): void =>
-  void process.stdout.write(`${what.padEnd(50)} ${figures}\n`)
 
 function heap(): number {
   collectGarbage()

@@ -4,7 +4,7 @@ import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as nextTry } from 'node:timers/promises'
-import { shoot } from './load.ts'
+import { type Shot, shoot } from './load.ts'
 
 /** A server in a separate process. */
 export interface Running {
@@ -94,6 +94,22 @@ export function batchBody(items: number): string {
 
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+/** A request to a server with the key of the fixtures. */
+export function shotAt({ port }: Pick<Running, 'port'>, method: string, path: string, body?: string): Shot {
+  return { port, method, path, key: KEY, ...(body !== undefined && { body }) }
+}
+
+/** Sends a request. @returns the text of its response, which has to be a 200 */
+export async function ask(shot: Shot, agent = new Agent()): Promise<string> {
+  const { status, text } = await shoot(agent, shot, true)
+  if (status !== 200) throw new Error(`${shot.method} ${shot.path} responded with ${status}: ${text}`)
+  return text
+}
+
+/** Prints a line of a table. */
+export const say = (what: string, figures: string): void =>
+  void process.stdout.write(`${what.padEnd(58)} ${figures}\n`)
 
 /** A folder that is removed when this process ends. */
 export function scratch(): string {

@@ -1,25 +1,16 @@
-import { Agent } from 'node:http'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/core/json.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
-import { shoot } from './load.ts'
-import { benchFixtures, KEY, scratch } from './servers.ts'
+import { ask, batchBody, benchFixtures, say, scratch, shotAt } from './servers.ts'
 
 /**
  * `npx tsx test/bench/snapshots.ts`: the cost of saving, restoring, forking and resetting a sandbox with a batch of 5,000
  * items. Medians, in the process itself; nothing is asserted.
  */
 const ROUNDS = 20
-const ITEMS = 5_000
 
-const BATCH = JSON.stringify({
-  prompt: 'Read the vendor and the total of the invoice.',
-  output_schema: { type: 'object', properties: { vendor: { type: 'string' } }, required: ['vendor'] },
-  model: 'model-1',
-  completion_window: '24h',
-  items: Array.from({ length: ITEMS }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
-})
+const BATCH = batchBody(5_000)
 
 /** Measures `work`, which gets the result of `prepare`; the time of `prepare` does not count. */
 async function time<T>(
@@ -35,7 +26,7 @@ async function time<T>(
     times.push(performance.now() - begin)
   }
   const middle = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
-  process.stdout.write(`${what.padEnd(58)} ${middle.toFixed(2)} ms\n`)
+  say(what, `${middle.toFixed(2)} ms`)
 }
 
 async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
@@ -47,10 +38,7 @@ async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
     ...(where === 'in memory' ? { ephemeral: true } : { data: join(scratch(), 'data') }),
   }
   let emulator = await openEmulator(options)
-  const post = (path: string, body: string) => {
-    const { port } = emulator
-    return shoot(new Agent(), { port, method: 'POST', path: `/v1${path}`, key: KEY, body }, true)
-  }
+  const post = (path: string, body: string) => ask(shotAt(emulator, 'POST', `/v1${path}`, body))
   await post('/batch-predictions', BATCH)
   const [snapshots, sandbox] = [emulator.sandboxes.snapshots(emulator.sandbox), emulator.sandbox]
   const number = (round: number): number => round

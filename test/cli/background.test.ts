@@ -61,10 +61,6 @@ test('latency can be shown, changed and removed', async () => {
   expect((await run('latency', '1-2s')).out).toBe('Every response is delayed by 1000 to 2000 ms.')
   expect(await data('latency')).toEqual({ latency: [1_000, 2_000] })
   expect((await run('latency', 'off')).out).toBe('Responses are not delayed.')
-  expect(await run('latency', '2m')).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('"2m" is not a latency.'),
-  })
 })
 
 test('start --latency delays every sandbox, also after a reset', async () => {
@@ -76,9 +72,4 @@ test('start --latency delays every sandbox, also after a reset', async () => {
     await run('reset', '--sandbox', sandbox)
     expect(await data('latency', '--sandbox', sandbox)).toEqual({ latency: [20, 30] })
   }
-  const { code, err } = await command(['start', '--latency', 'slow'])
-  expect([code, err]).toEqual([
-    2,
-    '--latency: "slow" is not a latency. Give a duration such as 300ms, 300-800ms or 2s, at most 60s.',
-  ])
 })

@@ -22,8 +22,6 @@ async function certify(pattern: string, ...adapter: readonly string[]) {
 /** An adapter that answers each command with the value of an expression. */
 function answering(expression: string): string[] {
   const script = `
-    const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-    const get = (path) => fetch(base + path, { headers: { authorization: 'Bearer ' + key } })
     require('readline').createInterface({ input: process.stdin }).on('line', async (line) => {
       const { command, ...given } = JSON.parse(line)
       console.log(JSON.stringify(await (async () => (${expression}))()))
@@ -54,31 +52,6 @@ test('a stream that ended early is a success for that adapter, and fails', async
   expect([code, shown]).toEqual([
     1,
     [['stream/ndjson-truncated-at-newline', 'failed', 'stream.truncation-accepted']],
-  ])
-})
-
-test('pieces that are decoded one by one corrupt texts', async () => {
-  const broken = answering(`{
-    ok: await (async () => {
-      let text = ''
-      for await (const chunk of (await get('/batch-predictions/' + given.batch_id + '/results')).body)
-        text += Buffer.from(chunk).toString()
-      return text.trim().split('\\n').map(JSON.parse)
-    })(),
-  }`)
-  const { shown } = await certify('stream/ndjson-utf8-split', ...broken)
-  expect(shown).toEqual([['stream/ndjson-utf8-split', 'failed', 'stream.corrupted']])
-})
-
-test('results that are matched by position are those of other items', async () => {
-  const broken = answering(`{
-    ok: (await (await get('/batch-predictions/' + given.batch_id + '/results')).text()).trim().split('\\n')
-      .map((line, n) => ({ ...JSON.parse(line), custom_id: 'item-' + (n + 1) })),
-  }`)
-  const { shown } = await certify('stream/ndjson-{out-of-order,crlf}', ...broken)
-  expect(shown).toEqual([
-    ['stream/ndjson-crlf', 'passed', ''],
-    ['stream/ndjson-out-of-order', 'failed', 'job.by-index'],
   ])
 })
 
@@ -134,7 +107,7 @@ test.for(['malformed', 'unknown', 'server', 'timeout'])(
       const seen = new Set()
       for (let after = ''; ; ) {
         const path = '/organization/teamspaces/' + given.teamspace_id + '/users?limit=' + given.limit + after
-        const { data, has_more } = await (await get(path)).json()
+        const { data, has_more } = await (await api(path)).json()
         if (!has_more) return { ok: data }
         after = '&after=' + data.at(-1).id
         if (seen.has(after)) return { error: { kind: '${kind}', message: 'the cursor came twice' } }

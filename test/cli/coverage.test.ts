@@ -2,13 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../../src/index.ts'
+import type { Environment } from '../../src/terminal/options.ts'
 import { command, execClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
-const exec = (flags: readonly string[], path: string, env: Readonly<Record<string, string>> = {}) => {
-  const script = `const { WORKSPACE_BASE_URL: url, WORKSPACE_API_KEY: key } = process.env
-    fetch(url + ${JSON.stringify(path)}, { headers: { authorization: 'Bearer ' + key } }).then((each) => each.text())`
-  return execClient(flags, script, env)
-}
+const exec = (flags: readonly string[], path: string, env: Environment = {}) =>
+  execClient(flags, `api(${JSON.stringify(path)}).then((each) => each.text())`, env)
 
 async function running() {
   const emulator = await startEmulator({ port: 0, ephemeral: true, countCoverage: true })
@@ -38,14 +36,6 @@ test('--fail-under ends with 1 below the percentage, and with 0 at it', async ()
   expect([low.code, low.err]).toEqual([1, expect.stringMatching(/have met \d[\d.]* %, less than 99 %\.$/)])
   expect((await under((100 * met) / total - 0.01)).code).toBe(0)
   expect((await under(101)).err).toContain('is not a percentage. Give a number from 0 to 100.')
-})
-
-test('an emulator that does not count coverage says how to start one that does', async () => {
-  const emulator = await startEmulator({ port: 0, ephemeral: true })
-  onTestFinished(() => emulator.close())
-  const { code, err } = await command(['coverage', '--url', emulator.url])
-  expect([code, err]).toEqual([1, expect.stringContaining('--count-coverage')])
-  await expect(emulator.defaultSandbox.coverage()).rejects.toThrow('Coverage is not counted.')
 })
 
 test('exec --coverage writes a file, and later runs add to it', async () => {
@@ -78,10 +68,6 @@ test('coverage adds the files of several jobs, and names file and pointer of one
   const files = [shard('fault', null), shard('service', 'fault')]
   const { code, out } = await command(['coverage', ...files, '--fail-under', '60', '--json'])
   expect([code, JSON.parse(out)]).toMatchObject([0, { total: 3, met: 2, met_by_faults: 1 }])
-  const wrong = temporaryFile('wrong.json', '{"data": [{"id": "a"}]}')
-  expect((await command(['coverage', ...files, wrong])).err).toMatch(
-    /^\S+wrong\.json is not a file of exec --coverage: \/data\/0\/kind [^\n]+$/,
-  )
 })
 
 test('the summary of exec has the counts and the gaps, in JSON and in Markdown', async () => {

@@ -1,33 +1,28 @@
 import { accessSync, chmodSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { thisProcess } from '../../src/adapters/storage/process-identity.ts'
 import { dataDirectory, lock, nodeVersion, port } from '../../src/cli/doctor.ts'
-import { openEmulator } from '../../src/emulator/emulator.ts'
-import { command, temporaryDirectory } from './in-process.ts'
+import { serving } from '../support/http-server.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { cells, running } from './running.ts'
 
 test('without problems, every line is ok', async () => {
   const { code, out } = await command(['doctor', '--port', '0', '--data', join(temporaryDirectory(), 'new')])
-  expect(out.split('\n').map((line) => line.split(/ +/).slice(0, 2))).toEqual([
-    ['ok', 'node'],
-    ['ok', 'data'],
-    ['ok', 'space'],
-    ['ok', 'lock'],
-    ['ok', 'port'],
-  ])
-  expect(code).toBe(0)
+  const checks = cells(out).map((line) => line.split(' | ').slice(0, 2).join(' '))
+  expect([code, ...checks]).toEqual([0, 'ok node', 'ok data', 'ok space', 'ok lock', 'ok port'])
 })
 
 test('a problem is reported with its fix and exit code 1', async () => {
   const data = temporaryDirectory()
-  const emulator = await openEmulator({ port: 0, fixtures: {}, data })
-  onTestFinished(() => emulator.close())
+  await running({ ephemeral: false, data })
   const { code, out } = await command(['doctor', '--port', '0', '--data', data])
-  expect(code).toBe(1)
-  expect(out).toContain(
-    `problem  lock   ${data} is in use by process ${process.pid}. Stop it, or give another directory with --data.`,
-  )
+  expect([code, cells(out)]).toEqual([
+    1,
+    expect.arrayContaining([
+      `problem | lock | ${data} is in use by process ${process.pid}. Stop it, or give another directory with --data.`,
+    ]),
+  ])
   const { out: json } = await command(['doctor', '--json', '--port', '0', '--data', data])
   expect(JSON.parse(json)).toMatchObject({ ok: false })
 })
@@ -53,27 +48,19 @@ test('a directory in place of the lock is a problem', () => {
   expect(lock(data)).toMatchObject({ ok: false, detail: expect.stringContaining('/lock is a directory') })
 })
 
-test('an emulator on the port is distinguished from another program', async () => {
-  const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: {} })
-  onTestFinished(() => emulator.close())
-  const finding = await port('127.0.0.1', emulator.port)
-  expect(finding.ok).toBe(false)
-  expect(finding.detail).toMatch(/^An emulator \d+\.\d+\.\d+ already listens on 127\.0\.0\.1:\d+\.$/)
-  const other = createServer((socket) => void socket.end('hello\n')).listen(0, '127.0.0.1')
-  onTestFinished(() => void other.close())
-  await new Promise((resolve) => other.once('listening', resolve))
-  const taken = (other.address() as AddressInfo).port
-  expect(await port('127.0.0.1', taken)).toMatchObject({
-    ok: false,
-    detail: `Another program listens on 127.0.0.1:${taken}.`,
-  })
-})
-
-test('an address of another machine is a problem', async () => {
-  expect(await port('192.0.2.1', 0)).toMatchObject({
-    ok: false,
-    detail: '192.0.2.1:0 cannot be listened on (EADDRNOTAVAIL).',
-  })
+test('a port may be used by an emulator or another program, and an address be that of another machine', async () => {
+  const { emulator } = await running()
+  const other = await serving((_, res) => void res.end('hello\n'))
+  const problems = [
+    await port('127.0.0.1', emulator.port),
+    await port('127.0.0.1', other.port),
+    await port('192.0.2.1', 0),
+  ]
+  expect(problems.map(({ ok, detail }) => [ok, detail])).toEqual([
+    [false, expect.stringMatching(/^An emulator \d+\.\d+\.\d+ already listens on 127\.0\.0\.1:\d+\.$/)],
+    [false, `Another program listens on 127.0.0.1:${other.port}.`],
+    [false, '192.0.2.1:0 cannot be listened on (EADDRNOTAVAIL).'],
+  ])
 })
 
 // Root may write everywhere, so for root the mode is checked here, as the system checks it for other users.
@@ -82,15 +69,10 @@ function asOrdinaryUser(path: string, mode: number): void {
   else if ((statSync(path).mode & 0o200) === 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
 }
 
-test('a data directory that is a file is a problem', () => {
-  const file = join(temporaryDirectory(), 'data')
-  writeFileSync(file, '')
+test('a data directory that is a file, or that cannot be written, is a problem', () => {
+  const file = temporaryFile('data', '')
   expect(dataDirectory(file)).toMatchObject({ ok: false, detail: `${file} is not a directory.` })
-})
-
-test('a data directory without write permission is a problem', () => {
-  const directory = join(temporaryDirectory(), 'data')
-  mkdirSync(directory)
+  const directory = temporaryDirectory()
   chmodSync(directory, 0o500)
   expect(dataDirectory(directory, asOrdinaryUser)).toMatchObject({
     ok: false,

@@ -43,17 +43,6 @@ test('schema lists the kinds of files, and prints the schema of one', async () =
   expect([code, JSON.parse(out)]).toEqual([0, documentFiles['settings.schema.json']?.()])
 })
 
-test.for([
-  ['fixtres', 'Did you mean "fixtures"?'],
-  ['everything', 'Give one of fixtures, settings, fault-rule, scenario, state.'],
-])('schema %s names the schemas that exist', async ([name = '', hint]) => {
-  expect(await command(['schema', name])).toEqual({
-    code: 2,
-    out: '',
-    err: `<name>: there is no schema "${name}". ${hint}`,
-  })
-})
-
 test.for(['demo', 'empty', 'large'])('the schema of fixtures accepts %s, which is shipped', (name) => {
   expect(refused('fixtures', JSON.parse(readFileSync(`fixtures/${name}.json`, 'utf8')))).toEqual([])
 })

@@ -6,74 +6,27 @@ import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 
 /** Why each command exists. The rest of the control interface is reached by `call`. */
-const REASONS: Readonly<Record<string, readonly string[]>> = {
-  'it starts or ends an emulator, or prepares one': [
-    ...['start', 'stop', 'wait', 'status', 'doctor', 'open', 'env', 'init', 'completion', 'validate'],
-  ],
-  'it runs a program of the user with an emulator of its own': ['exec', 'certify', 'hunt', 'replay', 'mcp'],
-  'it prints a document without an emulator': ['openapi', 'schema'],
-  'it makes any call, also one without a command': ['call'],
-  'CI waits for its exit code': ['requests verify', 'requests wait', 'conduct', 'coverage'],
-  'it makes several calls, or adds to what one returns': [
-    ...[
-      'clock advance',
-      'events',
-      'explain',
-      'faults add',
-      'gates release',
-      'gates abort',
-      'latency',
-      'scenario stop',
-      'webhook listen',
-    ],
-    ...['requests', 'sandbox create', 'settings get', 'webhook trigger', 'limits fill', 'limits set'],
-  ],
-  'it writes or reads a file': [
-    ...[
-      'requests export',
-      'record',
-      'state export',
-      'state import',
-      'state put',
-      'endpoints add',
-      'import',
-      'drift',
-      'drift record',
-    ],
-  ],
-  'people type it many times a day': [
-    ...['reset', 'clock', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],
-    ...['scenario start', 'faults clear', 'limits clear', 'state patch', 'state delete', 'snapshot delete'],
-    ...[
-      'sandbox delete',
-      'webhook add',
-      'webhook remove',
-      'webhook redeliver',
-      'batch hold',
-      'batch release',
-    ],
-    ...['batch fail', 'batch expire', 'batch complete', 'batch cleanup'],
-  ],
-  'its table shows what JSON hides': [
-    ...['snapshot list', 'sandbox list', 'faults list', 'faults presets', 'limits list', 'scenario list'],
-    ...[
-      'gates',
-      'state',
-      'state list',
-      'state get',
-      'batch list',
-      'batch show',
-      'batch results',
-      'webhook list',
-    ],
-    ...['webhook deliveries', 'webhook inbox', 'assumptions', 'endpoints'],
-  ],
+const REASONS: Readonly<Record<string, string>> = {
+  'it starts or ends an emulator, or prepares one':
+    'start, stop, wait, status, doctor, open, env, init, completion, validate',
+  'it runs a program of the user with an emulator of its own': 'exec, certify, hunt, replay, mcp',
+  'it prints a document without an emulator': 'openapi, schema',
+  'it makes any call, also one without a command': 'call',
+  'CI waits for its exit code': 'requests verify, requests wait, conduct, coverage',
+  'it makes several calls, or adds to what one returns':
+    'clock advance, events, explain, faults add, gates release, gates abort, latency, scenario stop, webhook listen, requests, sandbox create, settings get, webhook trigger, limits fill, limits set',
+  'it writes or reads a file':
+    'requests export, record, state export, state import, state put, endpoints add, import, drift, drift record',
+  'people type it many times a day':
+    'reset, clock, clock rate, snapshot save, snapshot restore, snapshot delete, settings set, scenario start, faults clear, limits clear, state patch, state delete, sandbox delete, webhook add, webhook remove, webhook redeliver, batch hold, batch release, batch fail, batch expire, batch complete, batch cleanup',
+  'its table shows what JSON hides':
+    'snapshot list, sandbox list, faults list, faults presets, limits list, scenario list, gates, state, state list, state get, batch list, batch show, batch results, webhook list, webhook deliveries, webhook inbox, assumptions, endpoints',
 }
 
 const commands = await allCommands()
 
 test('there are few commands, and each has a reason', () => {
-  const explained = Object.values(REASONS).flat()
+  const explained = Object.values(REASONS).flatMap((names) => names.split(', '))
   expect(explained.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
   expect(commands.length).toBeLessThanOrEqual(87)
 })

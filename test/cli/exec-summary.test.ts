@@ -2,26 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Summary } from '../../src/cli/exec-summary.ts'
+import type { Environment } from '../../src/terminal/options.ts'
 import { execClient, temporaryDirectory } from './in-process.ts'
 
-/** Runs a script of Node as the command, with functions to call the emulator. */
-async function execScript(
-  script: string,
-  flags: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-) {
-  const whole = `
-    const { WORKSPACE_BASE_URL: api, WORKSPACE_API_KEY: key, WORKSPACE_EMULATOR_URL: url } = process.env
-    const call = (path, { key: own = key, ...init } = {}) =>
-      fetch(api + path, { ...init, headers: { authorization: 'Bearer ' + own, ...init.headers } }).catch(() => {})
-    const control = async (method, path, body) => {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
-      if (!answer.ok) throw new Error(method + ' ' + path + ': ' + (await answer.text()))
-    }
-    ;(async () => {${script}})()`
-  return execClient(flags, whole, env)
-}
+/** Runs the body of an asynchronous function as the command. */
+const execScript = (script: string, flags: readonly string[], env: Environment = {}) =>
+  execClient(flags, `(async () => {${script}})()`, env)
 
 async function summaryOf(script: string, flags: readonly string[] = []): Promise<Summary> {
   const { code, err } = await execScript(script, ['--json', ...flags])
@@ -31,10 +17,10 @@ async function summaryOf(script: string, flags: readonly string[] = []): Promise
 
 test('--json ends with a summary on stderr: every request by operation and class of status', async () => {
   const summary = await summaryOf(`
-    await call('/data-views')
-    await call('/data-views', { key: 'unknown' })
-    await call('/data-views')
-    await call('/no-such-path')`)
+    await api('/data-views')
+    await api('/data-views', { key: 'unknown' })
+    await api('/data-views')
+    await api('/no-such-path')`)
   expect(summary).toMatchObject({
     exit_code: 0,
     signal: null,
@@ -52,55 +38,25 @@ test('--json ends with a summary on stderr: every request by operation and class
 
 test('removed sandboxes and cleared log entries are counted, requests from a snapshot are not', async () => {
   const summary = await summaryOf(`
-    const own = { key: key + '@w1' }
-    await call('/data-views', own)
+    const own = { sandbox: 'w1' }
+    await api('/data-views', own)
     await control('DELETE', '/__emulator/sandboxes/w1')
-    await call('/data-views', own)
+    await api('/data-views', own)
     await control('POST', '/@w1/__emulator/reset', {})
     await control('DELETE', '/@w1/__emulator/requests')
     await control('POST', '/@w1/__emulator/snapshots', { name: 's' })
-    await call('/data-views')
+    await api('/data-views')
     await control('POST', '/__emulator/snapshots', { name: 's' })
     await control('POST', '/__emulator/sandboxes', { name: 'w2', from_snapshot: 's' })
-    await call('/data-views', { key: key + '@w2' })
+    await api('/data-views', { sandbox: 'w2' })
     await control('DELETE', '/__emulator/sandboxes/w2')`)
   expect(summary.operations).toEqual([{ operation: 'data-views.list', total: 4, outcomes: { '2xx': 4 } }])
-})
-
-test('the summary lists rules that fired and that never fired, in every sandbox, removed rules included', async () => {
-  const summary = await summaryOf(`
-    const arm = (sandbox, rule) => control('POST', sandbox + '/__emulator/faults', rule)
-    await arm('', { preset: 'server-error', when: { first: 2 } })
-    await call('/data-views')
-    await call('/data-views')
-    await control('POST', '/__emulator/reset', {})
-    await arm('/@w1', { preset: 'server-error', match: { operation: 'pages.create' } })
-    await control('DELETE', '/__emulator/sandboxes/w1')
-    await arm('', { preset: 'rate-limited' })
-    await call('/data-views', { headers: { 'x-emulator-fault': 'lost-response-after-commit' } })`)
-  expect(summary.faults.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
-    { id: expect.stringMatching(/^header:lost-response/), fired: 0 },
-    { id: 'rate-limited', fired: 1 },
-    { id: 'server-error', fired: 2 },
-  ])
-})
-
-test('a request cut by a fault counts as cut', async () => {
-  const { operations } = await summaryOf(`
-    const headers = { 'x-emulator-fault': 'server-error' }
-    await call('/data-views', { headers })
-    await control('POST', '/__emulator/faults', { match: 'everything', do: [{ cut: { at: 'after-request-head', how: 'fin' } }] })
-    await call('/search')`)
-  expect(operations).toEqual([
-    { operation: 'data-views.list', total: 1, outcomes: { '5xx': 1 } },
-    { operation: 'search.query', total: 1, outcomes: { cut: 1 } },
-  ])
 })
 
 test('in a GitHub workflow, the summary is appended to the step summary as Markdown', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
   writeFileSync(file, 'before\n\n')
-  const script = "await call('/data-views'); process.exitCode = 4"
+  const script = "await api('/data-views'); process.exitCode = 4"
   const { code, out, err } = await execScript(script, [], { GITHUB_STEP_SUMMARY: file })
   expect([code, out, err]).toEqual([4, '', ''])
   const text = readFileSync(file, 'utf8')
@@ -112,7 +68,7 @@ test('in a GitHub workflow, the summary is appended to the step summary as Markd
 
 test('the reasons of the refused requests of a failed run are in the summary, for any runner', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
-  const script = "await call('/nowhere'); process.exitCode = 4"
+  const script = "await api('/nowhere'); process.exitCode = 4"
   const { err } = await execScript(script, ['--json'], { GITHUB_STEP_SUMMARY: file })
   const { refusals } = JSON.parse(err.split('\n').at(-1) ?? '') as Summary
   expect(refusals).toEqual([

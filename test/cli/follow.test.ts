@@ -1,4 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import type { SandboxEvent } from '../../src/index.ts'
+import { happened } from '../../src/terminal/clock-lines.ts'
 import { lastingCommand } from './in-process.ts'
 import { running } from './running.ts'
 
@@ -34,17 +36,8 @@ test('requests --follow --json prints one object per line, and ends with the emu
 
 test('events --follow prints events of the requested types', async () => {
   const { emulator, run, url } = await running()
-  const { next } = lastingCommand([
-    'events',
-    '--follow',
-    '--type',
-    'clock',
-    '--type',
-    'request',
-    '--json',
-    '--url',
-    url,
-  ])
+  const argv = 'events --follow --type clock --type request --json --url'.split(' ')
+  const { next } = lastingCommand([...argv, url])
   expect(JSON.parse(await next())).toMatchObject({ type: 'hello', data: { sandbox: 'default' } })
   await run('clock', 'rate', '60')
   expect(JSON.parse(await next())).toMatchObject({ type: 'clock', data: { rate: 60 } })
@@ -52,23 +45,19 @@ test('events --follow prints events of the requested types', async () => {
   expect(JSON.parse(await next())).toMatchObject({ type: 'request', data: { status: 404 } })
 })
 
-test('without --json an event is printed as one line of text', async () => {
-  const { emulator, run, url } = await running({ fixtures: 'demo' })
-  const { next } = lastingCommand(['events', '--follow', '--url', url])
-  // Requests before the stream has begun are not printed, so they are repeated until the first line arrives.
-  const stop = new AbortController()
-  onTestFinished(() => stop.abort())
-  const first = next()
-  let isDone = false
-  void first.then(() => (isDone = true))
-  while (!isDone) await fetch(`${emulator.baseUrl}/nowhere`)
-  expect(await first).toMatch(/404 {2}GET \/v1\/nowhere {2}default-/)
-  await run('clock', 'rate', '60')
-  let line = await next()
-  while (line.includes('/v1/nowhere')) line = await next()
-  expect(line).toMatch(/clock rate 60$/)
-  await run('clock', 'advance', '24h')
-  expect(await next()).toMatch(/Z {2}\S/)
+const AT = '2026-03-01T12:00:00.000Z'
+
+test.for<[string, object, string]>([
+  ['request', { at: AT, status: 404, method: 'GET', path: '/v1/a', id: 'r1' }, '404  GET /v1/a  r1'],
+  ['request', { at: AT, status: 0, method: 'GET', path: '/v1/a', id: 'r1' }, 'cut  GET /v1/a  r1'],
+  ['event', { at: AT, description: 'It starts.', from: 'a', to: 'b' }, 'It starts. (a to b)'],
+  ['transition', { at: AT, ref: 'b/1', from: null, to: 'validating' }, 'b/1 new to validating'],
+  ['clock', { now: AT, rate: 60 }, 'clock rate 60'],
+  ['schedule', { at: AT, next: null }, 'next: nothing is due'],
+  ['scenario', { at: AT, active: null }, 'scenario stopped'],
+  ['sandbox', { now: AT, revision: 7 }, 'state replaced, revision 7'],
+])('without --json, an event %s %o is one line of text', ([type, data, line]) => {
+  expect(happened({ type, data } as SandboxEvent)).toEqual([`${AT}  ${line}`])
 })
 
 test('a type that does not exist is misuse', async () => {

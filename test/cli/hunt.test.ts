@@ -7,15 +7,13 @@ import { command, lastingCommand, nodeClient, temporaryDirectory, temporaryFile 
 
 /** Reads one page of data views, and checks that there are some. */
 const READER = `
-  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-  const send = () => fetch(base + '/data-views', { headers: { authorization: 'Bearer ' + key } })
   const check = (value) => { if (!(value.data.length > 0)) throw new Error('no rows') }`
 const CARELESS = `${READER}
-  send().then((response) => response.json()).then(check)`
+  api('/data-views').then((response) => response.json()).then(check)`
 const CAREFUL = `${READER}
   const read = async (left) => {
     try {
-      const response = await send()
+      const response = await api('/data-views')
       if (!response.ok) throw new Error('status ' + response.status)
       return await response.json()
     } catch (error) {
@@ -80,11 +78,9 @@ test('each finding is written as fault rules, as a test and as a recording that 
 
 /** Reads in sandboxes of its own, `w1` and so on, and deletes those that `isDeleted` names. */
 const inSandboxes = (isDeleted: readonly boolean[]) => `
-  const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_API_KEY: key } = process.env
   const read = async (isDeleted, n) => {
-    const response = await fetch(url + '/@w' + n + '/v1/data-views', { headers: { authorization: 'Bearer ' + key } })
-    const text = await response.text()
-    if (isDeleted) await fetch(url + '/__emulator/sandboxes/w' + n, { method: 'DELETE' })
+    const text = await (await api('/data-views', { sandbox: 'w' + n })).text()
+    if (isDeleted) await control('DELETE', '/__emulator/sandboxes/w' + n)
     return text
   }
   Promise.all(${JSON.stringify(isDeleted)}.map(read)).then((texts) => texts.map(JSON.parse))`

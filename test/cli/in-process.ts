@@ -30,6 +30,17 @@ export async function command(
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
 
+/** Runs a command in this process with another working directory. */
+export async function commandIn(folder: string, ...argv: readonly string[]): Promise<Outcome> {
+  const usual = process.cwd()
+  process.chdir(folder)
+  try {
+    return await command(argv)
+  } finally {
+    process.chdir(usual)
+  }
+}
+
 /** A command that runs in this process until it is stopped. */
 export interface Lasting {
   /** The next line on stdout; empty if the command ends without one. */
@@ -114,7 +125,7 @@ export interface ReadyLine {
   readonly control_token?: string
 }
 
-/** The words of a command that runs a script in a separate process of Node, which has the light fetch. */
+/** The words of a command that runs a script in a separate process of Node, with what light-fetch.cjs has. */
 export const nodeClient = (script: string) => [
   process.execPath,
   '--require',

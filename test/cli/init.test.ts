@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { command, temporaryDirectory } from './in-process.ts'
+import { commandIn, temporaryDirectory } from './in-process.ts'
 import { atTerminal } from './terminal.ts'
 
 const COMMON = ['compose.yaml', 'fixtures/workspace.json', 'scenarios/unreadable-scan.ts']
@@ -18,15 +18,7 @@ function project(dependencies?: object): string {
   return folder
 }
 
-async function init(folder: string, ...flags: readonly string[]) {
-  const usual = process.cwd()
-  process.chdir(folder)
-  try {
-    return await command(['init', ...flags])
-  } finally {
-    process.chdir(usual)
-  }
-}
+const init = (folder: string, ...flags: readonly string[]) => commandIn(folder, 'init', ...flags)
 
 /** The files of a project, apart from its package.json. */
 function filesIn(folder: string): string[] {
@@ -59,19 +51,13 @@ test.for([
   expect(out).toContain(`${files.length} files written. Next:`)
 })
 
-test('--agents adds the skill for coding agents, which names only commands that exist', async () => {
+test('--agents adds the skill for coding agents', async () => {
   const folder = project()
   expect((await init(folder, '--agents')).code).toBe(0)
   const file = '.agents/skills/agent-workspace-emulator/SKILL.md'
   expect(filesIn(folder)).toEqual([...COMMON, ...OF_NODE, file].toSorted())
   const text = readFileSync(join(folder, file), 'utf8')
   expect(text).toMatch(/^---\nname: agent-workspace-emulator\ndescription: /)
-  const named = [
-    ...text.matchAll(/^\| `([a-z -]+?)(?: [^`a-z-]| --| -o|`| 1h| [a-z]+-limited| pages| failure)/gm),
-  ]
-  expect(named).toHaveLength(10)
-  const { out } = await command(['--help'])
-  for (const [, name = ''] of named) expect(out, name).toContain(name.split(' ')[0])
 })
 
 test('the next commands install what is missing, check the files and run the test', async () => {
@@ -111,25 +97,19 @@ test('an existing file is named and keeps its content, and the others are writte
   expect(out).toContain('4 files written.')
   expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('services: {}\n')
   expect(filesIn(folder)).toEqual([...COMMON, ...OF_VITEST].toSorted())
-
-  writeFileSync(join(folder, 'test/workspace.test.ts'), 'mine')
-  expect((await init(folder)).out).toContain('0 files written.')
-  expect(readFileSync(join(folder, 'test/workspace.test.ts'), 'utf8')).toBe('mine')
 })
 
 test('--dry-run lists the same files and writes none', async () => {
   const folder = project()
   writeFileSync(join(folder, 'compose.yaml'), '')
-  const { code, out } = await init(folder, '--dry-run')
-  expect(code).toBe(0)
-  expect(out).toMatch(/^compose\.yaml +exists, and stays as it is$/m)
-  expect(out).toMatch(/^fixtures\/workspace\.json +new$/m)
-  expect(out).toMatch(/\nNothing was written\.$/)
-  expect(filesIn(folder)).toEqual(['compose.yaml'])
+  expect((await init(folder, '--dry-run')).out).toMatch(
+    /^compose\.yaml +exists, and stays as it is$[\s\S]*^fixtures\/workspace\.json +new$[\s\S]*\nNothing was written\.$/m,
+  )
   expect(JSON.parse((await init(folder, '--dry-run', '--json')).out)).toEqual({
     files: expect.arrayContaining([{ path: 'compose.yaml', exists: true }]),
     written: [],
   })
+  expect(filesIn(folder)).toEqual(['compose.yaml'])
 })
 
 test('the Playwright test is in the folder that its configuration names', async () => {

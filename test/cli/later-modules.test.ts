@@ -1,35 +1,14 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { cpSync, symlinkSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from './in-process.ts'
+import { spawnEmulator } from './process.ts'
 
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'later-modules-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** Starts an emulator. @param cli the file of the command @param descriptors how many files and sockets it may open */
-async function started(cli: string, descriptors = 'unlimited') {
-  const options = ['--port', '0', '--ephemeral', '--json', '--rate', '0']
-  const shell = descriptors === 'unlimited' ? '' : `ulimit -n ${descriptors}; `
-  const child = spawn('bash', ['-c', `${shell}exec "$0" "$@"`, process.execPath, cli, 'start', ...options])
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const ended = once(child, 'exit')
-  let log = ''
-  child.stderr.on('data', (chunk) => {
-    log += chunk
-  })
-  const [line] = await Promise.race([once(child.stdout, 'data'), ended.then(() => [log])])
-  const { base_url } = JSON.parse(String(line)) as { base_url: string }
-  const stop = async () => {
-    child.kill('SIGTERM')
-    return (await ended)[0]
-  }
-  return { baseUrl: base_url, health: base_url.replace('/v1', '/__emulator/health'), log: () => log, stop }
+/** Starts an emulator. @param program what runs it */
+async function started(...program: readonly string[]) {
+  const { ready, stop } = await spawnEmulator(['--ephemeral', '--rate', '0'], {}, program)
+  return { baseUrl: ready.base_url, health: `${ready.control_url}/health`, stop }
 }
 
 const AUTH = { authorization: 'Bearer live_demo_owner' }
@@ -40,11 +19,11 @@ const pages = {
 }
 
 test('packages that are removed while it runs end no process: only what needs them fails, with the way out', async () => {
-  const folder = temporaryFolder()
+  const folder = temporaryDirectory()
   for (const part of ['dist', 'fixtures', 'scenarios', 'package.json'])
     cpSync(part, join(folder, part), { recursive: true })
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-  const { baseUrl, health, log, stop } = await started(join(folder, 'dist/cli.js'))
+  const { baseUrl, health, stop } = await started(process.execPath, join(folder, 'dist/cli.js'))
   unlinkSync(join(folder, 'node_modules'))
   expect((await fetch(`${baseUrl}/pages`, pages)).status).toBe(200)
   const refused = await fetch(health)
@@ -58,13 +37,15 @@ test('packages that are removed while it runs end no process: only what needs th
   ])
   expect((await fetch(health)).status).toBe(503)
   expect((await fetch(`${baseUrl}/pages`, { headers: AUTH })).status).toBe(405)
-  expect(await stop()).toBe(0)
-  expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)).toHaveLength(1)
-  expect(log()).not.toMatch(/^ {4}at /m)
+  const { code, err } = await stop()
+  expect(code).toBe(0)
+  expect(err.match(/ERROR: A part of the emulator cannot be loaded/g)).toHaveLength(1)
+  expect(err).not.toMatch(/^ {4}at /m)
 })
 
 test('a process without a free file descriptor goes on, and serves everything when there is one again', async () => {
-  const { baseUrl, health, log, stop } = await started(resolve('dist/cli.js'), '64')
+  const limited = ['bash', '-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, resolve('dist/cli.js')]
+  const { baseUrl, health, stop } = await started(...limited)
   const { port } = new URL(baseUrl)
   const sockets = Array.from({ length: 80 }, () => connect(Number(port), '127.0.0.1'))
   for (const socket of sockets) {
@@ -87,7 +68,8 @@ test('a process without a free file descriptor goes on, and serves everything wh
     )
   await expect.poll(() => statusOf(health), { timeout: 20_000 }).toBe(200)
   await expect.poll(() => statusOf(`${baseUrl}/pages`, pages), { timeout: 20_000 }).toBe(200)
-  expect(await stop()).toBe(0)
+  const { code, err } = await stop()
+  expect(code).toBe(0)
   // Whether a module had to be loaded without a descriptor depends on the system, too; if so, it is said once.
-  expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)?.length ?? 1).toBe(1)
+  expect(err.match(/ERROR: A part of the emulator cannot be loaded/g)?.length ?? 1).toBe(1)
 })

@@ -6,7 +6,7 @@ import { running } from './running.ts'
 
 /** A client of the server in this process, for an emulator with the demo data. */
 async function connected({ readOnly = false } = {}) {
-  const { emulator, url } = await running({ fixtures: 'demo' })
+  const { api, url } = await running({ fixtures: 'demo' })
   const server = mcpServer({ readOnly, find: async () => ({ url, isOwn: false }) })
   const client = new Client({ name: 'test', version: '1' })
   const [own, other] = InMemoryTransport.createLinkedPair()
@@ -17,12 +17,7 @@ async function connected({ readOnly = false } = {}) {
     const { content, isError = false } = await client.callTool({ name, arguments: { ...given } })
     return { text: content.map((each) => (each.type === 'text' ? each.text : '')).join('\n'), isError }
   }
-  const send = (path: string, json?: object, key = 'live_demo_owner', headers = {}) =>
-    fetch(`${emulator.baseUrl}${path}`, {
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      ...(json && { method: 'POST', body: JSON.stringify(json) }),
-    })
-  return { client, call, send, url }
+  return { client, call, api, url }
 }
 
 const FENCED = /```ts\n([\s\S]*?)\n```/
@@ -65,8 +60,8 @@ test('status has what a client under test needs', async () => {
 })
 
 test('every tool works', async () => {
-  const { call, send } = await connected()
-  await send('/pages', { name: 'Roof plan' })
+  const { call, api } = await connected()
+  await api('/pages', { name: 'Roof plan' })
   const calls: readonly (readonly [string, object?, RegExp?])[] = [
     ['list_requests', { status: '2xx', limit: 1 }, /200|201/],
     ['explain_request', { request_id: 'default-000001' }, /POST \/v1\/pages was completed/],
@@ -108,27 +103,29 @@ test('read_state has the records in pages', async () => {
   expect(second.head).toBe(`${all.ids.length} records; 1 from offset 1:`)
 })
 
-test('an error says what is wrong, where, and the way out, without a stack', async () => {
-  const { call } = await connected()
-  const errors = [
-    [await call('arm_fault', { preset: 'rate-limitd' }), /\/preset.*rate-limited/s],
-    [await call('advance_clock', { by: '1h', to: 'never' }), /\/to|exactly one/],
-    [
-      await call('list_requests', { limit: 0 }),
-      /^The arguments of list_requests are not valid: \/limit must be at least 1/,
-    ],
-    [await call('list_requests', { operatoin: 'x' }), /\/operatoin is not a known field.*operation/],
-    [await call('explain_request', { request_id: 'x' }), /list_requests/],
-    [await call('why_did_this_fail'), /None of the 0 newest requests .* has failed\. Send the request first/],
-    [await call('describe_api', { operation: 'x' }), /describe_api without an operation lists them/],
-    [await call('read_state', { collection: 'pages', id: '\ud800' }), /half of a surrogate pair/],
-  ] as const
-  for (const [{ text, isError }, pattern] of errors) {
+test.for([
+  ['arm_fault', { preset: 'rate-limitd' }, /\/preset.*rate-limited/s],
+  ['advance_clock', { by: '1h', to: 'never' }, /\/to|exactly one/],
+  [
+    'list_requests',
+    { limit: 0 },
+    /^The arguments of list_requests are not valid: \/limit must be at least 1/,
+  ],
+  ['list_requests', { operatoin: 'x' }, /\/operatoin is not a known field\. Did you mean "operation"\?/],
+  ['explain_request', { request_id: 'x' }, /list_requests/],
+  ['why_did_this_fail', {}, /None of the 0 newest requests .* has failed\. Send the request first/],
+  ['describe_api', { operation: 'x' }, /describe_api without an operation lists them/],
+  ['read_state', { collection: 'pages', id: '\ud800' }, /half of a surrogate pair/],
+] as const)(
+  'an error of %s %o says what is wrong, where, and the way out, without a stack',
+  async ([name, given, pattern]) => {
+    const { call } = await connected()
+    const { text, isError } = await call(name, given)
     expect(isError, text).toBe(true)
     expect(text).toMatch(pattern)
     expect(text).not.toMatch(/\n\s+at |defect/)
-  }
-})
+  },
+)
 
 test('the pages of the documentation are resources', async () => {
   const { client } = await connected()
@@ -139,52 +136,37 @@ test('the pages of the documentation are resources', async () => {
   expect(contents[0]).toMatchObject({ text: expect.stringMatching(/^# Faults\n/) })
 })
 
-const FAILURES = {
-  'a preset': {
-    armed: { preset: 'rate-limited' },
-    fault: '{"preset":"rate-limited","match":{"operation":"pages.create"}}',
-  },
-  'a body that is cut': {
-    armed: { preset: 'truncated-json' },
-    fault: '{"preset":"truncated-json","match":{"operation":"pages.create"}}',
-  },
-  'a connection that is reset': {
-    armed: { preset: 'rst-before-headers' },
-    fault: '{"preset":"rst-before-headers","match":{"operation":"pages.create"}}',
-  },
-  'actions of a rule': {
-    armed: { match: 'everything', do: [{ respond: { status: 418 } }] },
-    fault: '{"match":{"operation":"pages.create"},"do":[{"respond":{"status":418}}]}',
-  },
-  'a wrong body': { json: { name: 7 }, fault: undefined },
-  'an unknown key': { key: 'live_unknown', fault: undefined },
-}
+const OF_CREATE = '"match":{"operation":"pages.create"}'
 
-for (const [name, { fault, ...given }] of Object.entries(FAILURES)) {
-  test(`a failure is explained, and repeated by a test: ${name}`, async () => {
-    const { call, send, url } = await connected()
-    const { armed, json, key } = { armed: undefined, json: { name: 'Roof plan' }, key: undefined, ...given }
-    // Not every action of a rule fits the short form of the tool.
-    if (armed !== undefined)
-      await fetch(`${url}/__emulator/faults`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(armed),
-      })
-    await send('/pages', json, key).catch(() => {})
-    const { text, isError } = await call('why_did_this_fail')
-    expect(isError, text).toBe(false)
-    if (fault === undefined) expect(text).toContain('The request alone repeats it')
-    else expect(text).toContain(`The smallest fault that repeats it, as arm_fault takes it:\n${fault}\n`)
-    expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
-  })
-}
+test.for([
+  ['a preset', { preset: 'rate-limited' }, `{"preset":"rate-limited",${OF_CREATE}}`],
+  ['a body that is cut', { preset: 'truncated-json' }, `{"preset":"truncated-json",${OF_CREATE}}`],
+  ['a reset connection', { preset: 'rst-before-headers' }, `{"preset":"rst-before-headers",${OF_CREATE}}`],
+  [
+    'actions of a rule',
+    { match: 'everything', do: [{ respond: { status: 418 } }] },
+    `{${OF_CREATE},"do":[{"respond":{"status":418}}]}`,
+  ],
+] as const)('a failure by %s is explained, and repeated by a test', async ([, rule, fault]) => {
+  const { call, api, url } = await connected()
+  // Not every action of a rule fits the short form of the tool.
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${url}/__emulator/faults`, { method: 'POST', headers, body: JSON.stringify(rule) })
+  await api('/pages', { name: 'Roof plan' }).catch(() => {})
+  const { text } = await call('why_did_this_fail')
+  expect(text).toContain(`The smallest fault that repeats it, as arm_fault takes it:\n${fault}\n`)
+  expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
+})
 
-test('an unknown argument gets the nearest name', async () => {
-  const { call } = await connected()
-  const { text, isError } = await call('list_requests', { limits: 3 })
-  expect(isError).toBe(true)
-  expect(text).toMatch(/\/limits is not a known field\. Did you mean "limit"\?/)
+test.for([
+  ['a wrong body', { name: 7 }, {}],
+  ['an unknown key', { name: 'Roof plan' }, { authorization: 'Bearer live_unknown' }],
+] as const)('the request alone repeats a failure by %s', async ([, json, headers]) => {
+  const { call, api } = await connected()
+  await api('/pages', json, headers)
+  const { text } = await call('why_did_this_fail')
+  expect(text).toContain('The request alone repeats it')
+  expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
 })
 
 test('a line that is too long is dropped with an error, and the lines around it are read', async () => {

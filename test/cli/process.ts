@@ -27,15 +27,16 @@ interface Ended {
 
 /**
  * Starts the built command; it is killed if it still runs when the test ends.
- * @param flags of Node
+ * @param program what runs it: Node and the file of the command, and what comes before them
  */
 export function spawnCommand(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  flags: readonly string[] = [],
+  program: readonly string[] = [process.execPath, CLI],
 ): Running {
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
-  const child = spawn(process.execPath, [...flags, CLI, ...argv], { env: { PATH: '/usr/bin:/bin', ...env } })
+  const [file = '', ...words] = [...program, ...argv]
+  const child = spawn(file, words, { env: { PATH: '/usr/bin:/bin', ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))
   let out = ''
   let err = ''
@@ -77,8 +78,8 @@ export function spawnCommand(
 export async function spawnEmulator(
   argv: readonly string[] = ['--ephemeral'],
   env: Readonly<Record<string, string>> = {},
-  flags: readonly string[] = [],
+  program?: readonly string[],
 ): Promise<Running & { readonly ready: ReadyLine }> {
-  const running = spawnCommand(['start', '--json', '--port', '0', ...argv], env, flags)
+  const running = spawnCommand(['start', '--json', '--port', '0', ...argv], env, program)
   return { ...running, ready: JSON.parse(await running.line) as ReadyLine }
 }

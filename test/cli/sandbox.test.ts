@@ -1,53 +1,49 @@
 import { expect, test } from 'vitest'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { running, START } from './running.ts'
+import { fakeControl } from './fake-control.ts'
+import { command, temporaryFile } from './in-process.ts'
+import { cells, running, START } from './running.ts'
 
 test('sandboxes can be created, listed and removed', async () => {
   const { run, data, url } = await running()
   expect((await run('sandbox', 'create', 'w1')).out).toBe(
     `Sandbox w1 created: ${url}/@w1/v1\n  clock  ${START}, seed 1, 0 records, in memory`,
   )
-  expect((await run('sandbox')).out.split('\n')).toEqual([
-    'NAME     CLOCK                     RATE    RECORDS  REQUESTS  KEPT       BASE URL',
-    `default  ${START}  frozen  0        0         in memory  ${url}/v1`,
-    `w1       ${START}  frozen  0        0         in memory  ${url}/@w1/v1`,
+  expect(cells((await run('sandbox')).out)).toEqual([
+    'NAME | CLOCK | RATE | RECORDS | REQUESTS | KEPT | BASE URL',
+    `default | ${START} | frozen | 0 | 0 | in memory | ${url}/v1`,
+    `w1 | ${START} | frozen | 0 | 0 | in memory | ${url}/@w1/v1`,
   ])
   expect((await run('sandbox', 'delete', 'w1')).out).toBe('Sandbox w1 removed, with its snapshots.')
   expect((await data('sandbox', 'list')).data).toHaveLength(1)
 })
 
-test('flags set the start of a sandbox', async () => {
-  const { data } = await running()
-  const made = await data(
-    'sandbox',
-    'create',
-    'w1',
-    '--seed',
-    '7',
-    '--clock',
-    '2027-01-01',
-    '--fixtures',
-    'demo',
-  )
-  expect(made).toMatchObject({ name: 'w1', seed: 7, now: '2027-01-01T00:00:00.000Z', persist: false })
-  expect(made.records).toBeGreaterThan(100)
-})
-
-test('flags set how time passes in a sandbox and its active scenario', async () => {
+test('a snapshot can be saved, listed, restored and deleted', async () => {
   const { run, data } = await running()
-  expect(await data('sandbox', 'create', 'w1', '--rate', '5', '--skip-on-poll')).toMatchObject({ rate: 5 })
-  expect(await data('clock', '--sandbox', 'w1')).toMatchObject({ rate: 5, skip_on_poll: true })
-  const { code, err } = await run('sandbox', 'create', 'w2', '--scenario', 'none-of-these')
-  expect([code, err]).toEqual([1, expect.stringContaining('There is no scenario "none-of-these".')])
+  const shown = async (...argv: string[]) => (await run('snapshot', ...argv)).out
+  expect(await shown('list')).toBe(
+    'There are no snapshots. "workspace-emulator snapshot save NAME" saves one.',
+  )
+  expect(await shown('save', 'a')).toBe(`Snapshot a saved: 0 records, clock ${START}.`)
+  expect(await shown('save', 'a')).toMatch(/, in place of the previous one\.$/)
+  await run('clock', 'advance', '1h')
+  expect(await shown('restore', 'a')).toBe(
+    `The sandbox is restored from snapshot a; its clock is at ${START}.`,
+  )
+  expect((await data('clock')).now).toBe(START)
+  expect(cells(await shown('list'))).toEqual([
+    'NAME | CLOCK | REVISION | RECORDS',
+    expect.stringMatching(/^a \| \S+Z \| 0 \| 0$/),
+  ])
+  expect(await shown('delete', 'a')).toBe('Snapshot a deleted.')
 })
 
 test('the command reads fixtures and settings in its own directory, and files that they extend', async () => {
   const { emulator, data } = await running()
-  const base = temporaryFile(
-    'base.json',
-    JSON.stringify({ collections: { organizations: [{ id: 'a', name: 'A' }] } }),
-  )
-  const own = { extends: base, collections: { organizations: [{ id: 'b', name: 'B' }] } }
+  const base = { collections: { organizations: [{ id: 'a', name: 'A' }] } }
+  const own = {
+    extends: temporaryFile('base.json', JSON.stringify(base)),
+    collections: { organizations: [{ id: 'b', name: 'B' }] },
+  }
   const fixtures = temporaryFile('own.json', JSON.stringify(own))
   const settings = temporaryFile('settings.json', '{"status.not_found": 410}')
   await data('sandbox', 'create', 'w1', '--fixtures', fixtures, '--settings', settings)
@@ -56,82 +52,71 @@ test('the command reads fixtures and settings in its own directory, and files th
   expect(w1?.settings.overrides).toEqual({ 'status.not_found': 410 })
 })
 
-test('a sandbox can start from a snapshot of another', async () => {
-  const { run, data } = await running()
-  await run('clock', 'advance', '1h', '--sandbox', 'w1')
-  await run('snapshot', 'save', 'later', '--sandbox', 'w1')
-  const made = await data('sandbox', 'create', 'w2', '--from-snapshot', 'later', '--sandbox', 'w1')
-  expect(made.now).toBe('2026-03-01T13:00:00.000Z')
+test.for([
+  ['w1', { seed: 7, clock: '2030-01-01T00:00:00.000Z' }],
+  ['w1 --from-snapshot base', { from_snapshot: 'base' }],
+  ['w1 --from-snapshot base --seed 8', { from_snapshot: 'base', seed: 8 }],
+] as const)(
+  'variables of the emulator apply to "sandbox create %s" unless a snapshot has the values',
+  async ([line, body]) => {
+    const { url, asked } = await fakeControl({ base_url_path: '/@w1/v1', persist: true })
+    const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
+    const { out } = await command(['sandbox', 'create', ...line.split(' '), '--url', url], variables)
+    expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ name: 'w1', ...body })
+    expect(out).toMatch(/, on disk$/)
+  },
+)
+
+test.for([
+  ['--sandbox w1', '', {}, '/@w1/__emulator/clock'],
+  ['', '', { WORKSPACE_EMULATOR_SANDBOX: 'w1' }, '/@w1/__emulator/clock'],
+  ['', '/@w1/v1', {}, '/@w1/__emulator/clock'],
+  ['--sandbox w1', '/@other', {}, '/@w1/__emulator/clock'],
+  ['', '', {}, '/__emulator/clock'],
+] as const)('clock %s at the address ...%s with %o asks for %s', async ([flags, place, env, path]) => {
+  const { url, asked } = await fakeControl({ now: START, rate: 0, next: null, frozen: null })
+  const words = flags === '' ? [] : flags.split(' ')
+  await command(['clock', ...words, '--url', url + place], env)
+  expect(asked.map((each) => each.path)).toEqual([path])
 })
 
-test('a snapshot wins over the environment variables of the emulator, and conflicts with flags', async () => {
-  const { run, url } = await running()
-  await run('snapshot', 'save', 'base')
-  const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
-  const create = (...argv: readonly string[]) =>
-    command(['sandbox', 'create', ...argv, '--from-snapshot', 'base', '--url', url], variables)
-  expect((await create('w1')).out).toContain(`clock  ${START}, seed 1`)
-  expect((await create('w2', '--seed', '7')).err).toContain(
-    '/seed: cannot be given together with from_snapshot',
-  )
-})
-
-test('--persist keeps the sandbox on disk', async () => {
-  const { run } = await running({ ephemeral: false, data: temporaryDirectory() })
-  expect((await run('sandbox', 'create', 'w1', '--persist')).out).toMatch(/on disk$/)
-})
-
-test('every command can select another sandbox by flag, variable or address', async () => {
+test('the selected sandbox is named by status and reset, and its removal does not create it again', async () => {
   const { run, emulator, url } = await running()
-  await run('clock', 'advance', '1h', '--sandbox', 'w1')
-  const now = '2026-03-01T13:00:00.000Z, frozen\nnext: nothing is due'
-  expect((await run('clock', '--sandbox', 'w1')).out).toBe(now)
-  expect((await command(['clock', '--url', url], { WORKSPACE_EMULATOR_SANDBOX: 'w1' })).out).toBe(now)
-  expect((await command(['clock', '--url', `${url}/@w1/v1`])).out).toBe(now)
-  expect((await command(['clock', '--url', `${url}/@other`, '--sandbox', 'w1'])).out).toBe(now)
-  expect((await run('clock')).out).toContain(START)
-  expect((await run('status', '--sandbox', 'w1')).out).toContain(`${url}, sandbox w1: version`)
   expect((await run('reset', '--sandbox', 'w1')).out).toBe(
     `The sandbox of ${url}, sandbox w1 has its starting state again.`,
   )
-  expect(emulator.sandboxes.get('other')).toBeUndefined()
-})
-
-test('removing the selected sandbox does not create it again', async () => {
-  const { run, emulator, url } = await running()
-  await run('reset', '--sandbox', 'w1')
+  expect((await run('status', '--sandbox', 'w1')).out).toContain(`${url}, sandbox w1: version`)
   expect((await command(['sandbox', 'delete', 'w1', '--url', `${url}/@w1`])).code).toBe(0)
   expect(emulator.sandboxes.get('w1')).toBeUndefined()
 })
 
-test('mistakes in files are reported with their lines', async () => {
+test.for([
+  [
+    'fixtures',
+    '{\n  "collections": {\n    "pagees": []\n  }\n}\n',
+    '3: /collections/pagees: There is no such',
+  ],
+  [
+    'settings',
+    '{\n  "status.not_fond": 404\n}\n',
+    '2: /status.not_fond: There is no setting "status.not_fond".',
+  ],
+] as const)('mistakes in a file of %s are reported with their lines', async ([kind, text, problem]) => {
   const { run } = await running()
-  const fixtures = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
-  expect((await run('sandbox', 'create', 'w1', '--fixtures', fixtures)).err).toBe(
-    `The fixtures cannot be used:\n  ${fixtures}:3: /collections/pagees: There is no such collection. Did you mean "pages"?`,
-  )
-  const settings = temporaryFile('settings.json', '{\n  "status.not_fond": 404\n}\n')
-  expect((await run('sandbox', 'create', 'w1', '--settings', settings)).err).toBe(
-    `The settings cannot be used:\n  ${settings}:2: /status.not_fond: There is no setting "status.not_fond". Did you mean "status.not_found"?`,
-  )
+  const file = temporaryFile('file.json', text)
+  const { err } = await run('sandbox', 'create', 'w1', `--${kind}`, file)
+  expect(err).toContain(`The ${kind} cannot be used:\n  ${file}:${problem}`)
 })
 
 test.for([
-  [['sandbox', 'create', 'default'], 1, 'The default sandbox always exists'],
-  [['sandbox', 'create', 'W1'], 1, '/name: must be 1 to 63 lower-case letters'],
-  [['sandbox', 'create', 'w', '--fixtures', '/nowhere.json'], 1, '/nowhere.json: cannot be read'],
-  [['sandbox', 'create', 'w', '--settings', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
-  [['sandbox', 'create', 'w', '--from-snapshot', 'x'], 1, 'has no snapshot "x"'],
-  [
-    ['sandbox', 'create', 'w', '--from-snapshot', 'x', '--seed', '1', '--clock', '2027-01-01'],
-    1,
-    '\n  /clock: ',
-  ],
-  [['sandbox', 'delete', 'w9'], 1, 'There is no sandbox "w9".'],
-  [['sandbox', 'delete', 'default'], 1, 'The default sandbox always exists'],
-  [['clock', '--sandbox', 'W'], 2, '--sandbox: "W" is not a name. Give 1 to 63 lower-case letters'],
-] as const)('%j fails with code %i', async ([argv, code, message]) => {
+  ['sandbox create W1', 1, '/name: must be 1 to 63 lower-case letters'],
+  ['sandbox create w --fixtures /nowhere.json', 1, '/nowhere.json: cannot be read'],
+  ['sandbox create w --settings /nowhere.json', 1, '/nowhere.json: there is no such file'],
+  ['sandbox create w --from-snapshot x --seed 1 --clock 2027-01-01', 1, '\n  /clock: '],
+  ['sandbox delete default', 1, 'The default sandbox always exists'],
+  ['clock --sandbox W', 2, '--sandbox: "W" is not a name. Give 1 to 63 lower-case letters'],
+] as const)('%s fails with code %i', async ([line, code, message]) => {
   const { run } = await running()
-  const outcome = await run(...argv)
+  const outcome = await run(...line.split(' '))
   expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(message)])
 })

@@ -7,16 +7,12 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const HEADER = `00-${TRACE}-00f067aa0ba902b7-01`
 const START = { fixtures: 'demo', rate: 0 } as const
 
-/** Creates a page with a header `traceparent`. */
-async function createPage(baseUrl: string, traceparent: string) {
-  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json', traceparent }
-  await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name":"Roof"}' })
-}
+const PAGE = { name: 'Roof' }
 
 test('the trace of a request is shown and filterable in log, explanation, HAR and terminal', async () => {
-  const { emulator, run, data } = await running(START)
-  await createPage(emulator.baseUrl, HEADER)
-  await createPage(emulator.baseUrl, `00-${'1'.repeat(32)}-00f067aa0ba902b7-00`)
+  const { api, run, data } = await running(START)
+  await api('/pages', PAGE, { traceparent: HEADER })
+  await api('/pages', PAGE, { traceparent: `00-${'1'.repeat(32)}-00f067aa0ba902b7-00` })
   const { data: all } = await data('requests')
   const { data: found } = await data('requests', '--trace', TRACE)
   expect(all.map(({ trace }: { trace: string }) => trace)).toEqual([TRACE, '1'.repeat(32)])
@@ -37,24 +33,18 @@ test.for([
   ['a parent of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
   ['upper case', HEADER.toUpperCase()],
   ['another text', 'trace-1'],
-] as const)('a traceparent with %s is ignored', async ([, header]) => {
-  const { emulator, data } = await running(START)
-  await createPage(emulator.baseUrl, header)
+] as const)('a traceparent with %s is ignored', async ([, traceparent]) => {
+  const { api, data } = await running(START)
+  await api('/pages', PAGE, { traceparent })
   expect((await data('requests')).data[0]).not.toHaveProperty('trace')
 })
 
 test('the webhooks that a request has led to carry its trace, each with a new parent', async () => {
   const receiver = await webhookReceiver(() => 204)
-  const { emulator, run } = await running(START)
+  const { api, run } = await running(START)
   await run('webhook', 'add', receiver.url)
-  const post = (body: object, headers: Record<string, string> = {}) =>
-    fetch(`${emulator.baseUrl}/batch-predictions`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
-  await post(aBatch({ items: 1 }), { traceparent: HEADER })
-  await post(aBatch({ items: 1 }))
+  await api('/batch-predictions', aBatch({ items: 1 }), { traceparent: HEADER })
+  await api('/batch-predictions', aBatch({ items: 1 }))
   await run('clock', 'advance', '1h')
   const sent = receiver.received.map(({ headers }) => headers.traceparent)
   const traced = sent.filter((each) => each !== undefined)

@@ -90,24 +90,6 @@ export async function createBatch(
   return ((await response.json()) as { id: string }).id
 }
 
-/** Presses Tab until the element with this name has the focus. @param page of either driver */
-export async function tabTo(
-  page: {
-    readonly keyboard: { press(key: 'Tab'): Promise<void> }
-    evaluate(expression: string): Promise<unknown>
-  },
-  name: RegExp,
-): Promise<void> {
-  for (let n = 0; n < 120; n++) {
-    await page.keyboard.press('Tab')
-    const words = await page.evaluate(
-      `(document.activeElement.getAttribute('aria-label') ?? '') + ' ' + (document.activeElement.textContent ?? '')`,
-    )
-    if (name.test(String(words).trim())) return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
-}
-
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 

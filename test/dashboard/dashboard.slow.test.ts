@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import { createBatch, openFrozenEmulator, tabTo, violations } from './browser.ts'
+import { createBatch, openFrozenEmulator, violations } from './browser.ts'
 import { testsOfViews } from './views.ts'
 
 const test = testsOfViews()
@@ -429,46 +429,6 @@ test('the recording is saved as a file from the menu of requests and from the se
   await page.getByRole('combobox', { name: 'Search and run' }).fill('save rec')
   expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 3, 1])
   await page.getByRole('button', { name: 'Close the message' }).first().click()
-})
-
-test('the main tasks can be done by keyboard: read a request, make it fail, advance the clock, edit a record', async (view) => {
-  const { expect, page, goTo, sandbox } = view
-  await goTo('requests')
-  await sandbox.fetch('/data-views')
-  await page.locator('tr[data-id]').first().waitFor()
-  await page.keyboard.press('j')
-  await page.getByText('Copy as curl').waitFor()
-  await page.keyboard.press('f')
-  await page.getByRole('button', { name: 'Arm rule' }).waitFor()
-  await tabTo(page, /^Rule as JSON/)
-  await page.keyboard.press('Control+a')
-  await page.keyboard.insertText('{"preset": "server-error", "times": 1}')
-  await tabTo(page, /Arm rule/)
-  await page.keyboard.press('Enter')
-  await page.getByText('The rule is armed.').waitFor()
-  expect((await sandbox.fetch('/data-views')).status).toBe(500)
-  const before = Date.parse((await sandbox.clock.show()).now)
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('+')
-  await page.keyboard.press('h')
-  await expect.poll(async () => Date.parse((await sandbox.clock.show()).now)).toBe(before + 3_600_000)
-  await page.keyboard.press('g')
-  await page.keyboard.press('d')
-  await page.getByRole('heading', { name: 'Data' }).waitFor()
-  await tabTo(page, /^pages/)
-  await page.keyboard.press('Enter')
-  await page.getByRole('row', { name: /page-cranes/ }).waitFor()
-  await tabTo(page, /^page-handbook/)
-  await page.keyboard.press('Enter')
-  await page.getByRole('tab', { name: 'Form', selected: true }).waitFor()
-  await page.keyboard.press(']')
-  await page.getByLabel('Record as JSON').waitFor()
-  await tabTo(page, /^Record as JSON/)
-  const text = await page.getByLabel('Record as JSON').inputValue()
-  await page.keyboard.press('Control+a')
-  await page.keyboard.insertText(JSON.stringify({ ...JSON.parse(text), name: 'By keyboard' }))
-  await page.keyboard.press('Control+s')
-  await page.getByText('page-handbook is saved.').waitFor()
 })
 
 test('coverage shows the statuses of each operation, and lists the points that the client has not met', async (view) => {

@@ -1,40 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { expect, onTestFinished, test } from 'vitest'
-import { openEmulator } from '../../src/emulator/emulator.ts'
+import { expect, test } from 'vitest'
+import { running } from '../cli/running.ts'
+import { send } from '../support/send.ts'
 
 const gzipped = (name: string) => gzipSync(readFileSync(`dist/dashboard/${name}`)).length
 
-async function running(options = {}) {
-  const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, ...options })
-  onTestFinished(() => emulator.close())
-  return emulator
-}
-
-/** The status and the headers of a request with any Host, which fetch cannot send. */
-function head(url: string, headers: Record<string, string>): Promise<{ status: number; location?: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { headers }, (res) => {
-      res.resume()
-      const { location } = res.headers
-      resolve({ status: res.statusCode ?? 0, ...(location !== undefined && { location }) })
-    })
-    sent.on('error', reject)
-    sent.end()
-  })
-}
-
 test('/ redirects a browser to the dashboard, and gives addresses to every other client', async () => {
-  const { url } = await running()
-  expect(await head(`${url}/`, { accept: 'text/html,*/*' })).toEqual({
-    status: 302,
-    location: '/__emulator/ui/',
-  })
-  const response = await fetch(`${url}/`)
-  expect(response.status).toBe(200)
-  expect(await response.text()).toContain('/__emulator/ui/')
-  expect(await head(`${url}/__emulator/ui`, {})).toEqual({ status: 302, location: '/__emulator/ui/' })
+  const emulator = await running()
+  const toDashboard = { status: 302, headers: { location: '/__emulator/ui/' } }
+  expect(await send(emulator, 'GET', '/', { headers: { accept: 'text/html,*/*' } })).toMatchObject(
+    toDashboard,
+  )
+  expect(await send(emulator, 'GET', '/__emulator/ui')).toMatchObject(toDashboard)
+  const { status, text } = await send(emulator, 'GET', '/')
+  expect([status, text]).toEqual([200, expect.stringContaining('/__emulator/ui/')])
 })
 
 test('page and assets need no control token, but every API call does', async () => {
@@ -47,18 +27,18 @@ test('page and assets need no control token, but every API call does', async () 
 })
 
 test('coverage is counted from the first page on, with the requests that the log still has', async () => {
-  const { url, baseUrl } = await running()
+  const { url } = await running({ fixtures: 'demo' })
   const key = { authorization: 'Bearer live_demo_owner' }
   const met = async () => {
     const response = await fetch(`${url}/__emulator/coverage`)
     const { data = [] } = (await response.json()) as { data?: { id: string; met: string | null }[] }
     return [response.status, ...data.filter((point) => point.met !== null).map(({ id }) => id)]
   }
-  await fetch(`${baseUrl}/data-views`, { headers: key })
+  await fetch(`${url}/v1/data-views`, { headers: key })
   expect(await met()).toEqual([409])
   await fetch(`${url}/__emulator/ui/`)
   expect(await met()).toContain('status data-views.list 200')
-  await fetch(`${baseUrl}/data-views`)
+  await fetch(`${url}/v1/data-views`)
   expect(await met()).toContain('status data-views.list 401')
 })
 
@@ -82,16 +62,18 @@ test.for([
   ['a foreign host', { host: 'evil.example' }],
   ['a page of another site', { origin: 'http://evil.example' }],
 ] as const)('%s gets neither the page nor a redirect', async ([, headers]) => {
-  const { url } = await running()
-  for (const path of ['/', '/__emulator/ui/', '/__emulator/ui/main.js'])
-    expect((await head(url + path, { accept: 'text/html', ...headers })).status).toBe(403)
+  const emulator = await running()
+  for (const path of ['/', '/__emulator/ui/', '/__emulator/ui/main.js']) {
+    const { status } = await send(emulator, 'GET', path, { headers: { accept: 'text/html', ...headers } })
+    expect([path, status]).toEqual([path, 403])
+  }
 })
 
 test.for(['../package.json', '..%2fpackage.json', 'none.js'])(
-  '%s is not a file of the dashboard',
+  '%s is no file of the dashboard',
   async (name) => {
-    const { url } = await running()
-    expect((await head(`${url}/__emulator/ui/${name}`, {})).status).toBe(404)
+    const emulator = await running()
+    expect((await send(emulator, 'GET', `/__emulator/ui/${name}`)).status).toBe(404)
   },
 )
 

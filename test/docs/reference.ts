@@ -28,7 +28,7 @@ export const commands = await allCommands()
 /** The generated parts of the pages, by the name of their markers. */
 export const references: Readonly<Record<string, () => string>> = {
   programme,
-  cards,
+  cards: () => cardTables(Object.keys(CLIENTS)),
   brokenby: () => table(...brokenByTable()),
   foreign: () => cardTables(FOREIGN),
   judged: () =>
@@ -41,17 +41,7 @@ export const references: Readonly<Record<string, () => string>> = {
         each.judgement.replace('right: ', ''),
       ]),
     ),
-  conclusions: () =>
-    table(
-      ['verdict', 'severity', 'what the client does', 'section', 'fix'],
-      conclusionVerdicts.map(({ code: name, description, section, fix }) => [
-        code(name),
-        'error',
-        description,
-        section,
-        fix,
-      ]),
-    ),
+  conclusions: () => verdictTable(conclusionVerdicts.map((each) => ({ ...each, severity: 'error' }))),
   operations: () =>
     table(
       ['operation', 'request', 'what it does', 'errors', 'contract'],
@@ -130,17 +120,7 @@ export const references: Readonly<Record<string, () => string>> = {
         description,
       ]),
     ),
-  verdicts: () =>
-    table(
-      ['verdict', 'severity', 'what the client does', 'section', 'fix'],
-      verdicts.map(({ code: name, severity, description, section, fix }) => [
-        code(name),
-        severity,
-        description,
-        section,
-        fix,
-      ]),
-    ),
+  verdicts: () => verdictTable(verdicts),
   gallery: galleryReference,
   scenarios: () => table(['scenario', 'what it is'], builtIn),
   records,
@@ -171,6 +151,15 @@ export const references: Readonly<Record<string, () => string>> = {
     ),
 }
 
+type Verdict = Readonly<Record<'code' | 'severity' | 'description' | 'section' | 'fix', string>>
+
+function verdictTable(all: readonly Verdict[]): string {
+  return table(
+    ['verdict', 'severity', 'what the client does', 'section', 'fix'],
+    all.map((each) => [code(each.code), each.severity, each.description, each.section, each.fix]),
+  )
+}
+
 /** The cases of `certify` by class; presets of one operation in the order of the presets. */
 function programme(): string {
   const cases = programmeOf(workspaceService, new Settings(), true)
@@ -198,10 +187,6 @@ const CLASS_MEANINGS: Readonly<Record<string, string>> = {
 }
 
 /** Counts of each client's card, and the cases that some client did not pass. */
-function cards(): string {
-  return cardTables(Object.keys(CLIENTS))
-}
-
 function cardTables(names: readonly string[]): string {
   const written = writtenCards()
   const all = [...new Set(names.flatMap((name) => Object.keys(written[name] ?? {})))]

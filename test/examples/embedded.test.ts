@@ -1,6 +1,6 @@
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
-import { type Emulator, startEmulator } from 'agent-workspace-emulator'
+import { aBatch, type Emulator, startEmulator } from 'agent-workspace-emulator'
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -90,12 +90,7 @@ test('a route handler of Next.js serves the emulator at the same origin as the p
   const created = await ask('/v1/batch-predictions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      prompt: 'Read the total.',
-      output_schema: { type: 'object' },
-      model: 'any-model',
-      items: [{ file_id: 'file-invoice-1', custom_id: 'first' }],
-    }),
+    body: JSON.stringify(aBatch({ items: 1 })),
   })
   const { id } = (await created.json()) as { readonly id: string }
   await emulator.defaultSandbox.clock.advance({ until: { batch: id } })
