@@ -51,6 +51,12 @@ test(
 
 test('F5 responses do not depend on order, or on the start of the clock', { timeout }, () => proved('F5'))
 
+test('D7 a signal stops the process in order and in time, and deletes nothing', { timeout }, () =>
+  proved('D7'),
+)
+
+test('F6 no work of the clock keeps other requests waiting', { timeout }, () => proved('F6'))
+
 test('S1 memory and handles do not grow under continuous load', { timeout }, () => proved('S1'))
 
 test('X4 names such as __proto__ are always treated as plain names', { timeout }, () => proved('X4'))
