@@ -18,6 +18,8 @@ const create: Step = { body: { name: 'a' } }
 const at = (step: Step, ...instants: number[]): Step[] =>
   instants.map((real) => ({ ...step, real, at: real }))
 
+const inSeconds = (n: number) => new Date(START + n * 1_000).toUTCString()
+
 const only = (code: string, ...given: Parameters<typeof codesOn>) =>
   codesOn(...given).filter((each) => each.endsWith(code))
 
@@ -30,18 +32,8 @@ test.for<[what: string, steps: Step[], retries: number | undefined, expected: st
   ['a call that was repeated', at(busy, 0, 1_000), undefined, []],
   ['all declared retries', at(busy, 0, 1_000, 3_000), 2, []],
   ['retries that are declared to be off', [busy], 0, []],
-  [
-    'a 503 with a near date',
-    [{ ...busy, retryAfter: new Date(START + 2_000).toUTCString() }],
-    undefined,
-    ['note retry.missing'],
-  ],
-  [
-    'a 503 with a date that is too late for the caller',
-    [{ ...busy, retryAfter: new Date(START + 3_600_000).toUTCString() }],
-    2,
-    [],
-  ],
+  ['a 503 with a near date', [{ ...busy, retryAfter: inSeconds(2) }], undefined, ['note retry.missing']],
+  ['a 503 with a date that is too late', [{ ...busy, retryAfter: inSeconds(3_600) }], 2, []],
   ['a wait that is too long for the caller', [{ ...list, status: 429, retryAfter: '31536000' }], 2, []],
   ['a create without a key whose connection was cut', [{ ...create, status: 0 }], 2, []],
   ['a read that the client has left itself', [{ ...list, end: 'left' }], 2, []],
