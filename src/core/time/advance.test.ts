@@ -65,12 +65,10 @@ test('a running advance is shown with its events up to now, and a failed one wit
   expect(sandbox.advances.latest).toMatchObject({ running: true, result: { events: [{ ref: 'r/1' }] } })
   client.abort()
   await expect(passage).rejects.toThrow(Refusal)
-  const { running, result } = sandbox.advances.latest
-  expect([running, result?.events.length, result?.to]).toEqual([
-    false,
-    1,
-    new Date(START + SECOND).toISOString(),
-  ])
+  expect(sandbox.advances.latest).toMatchObject({
+    running: false,
+    result: { events: [{ ref: 'r/1' }], to: '2026-03-01T12:00:01.000Z' },
+  })
 })
 
 test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
@@ -188,14 +186,6 @@ test('an advance ends when its sandbox is replaced', async () => {
   expect(ran(sandbox)).toEqual([])
 })
 
-test('an advance with until runs exactly as far as the goal needs', async () => {
-  const sandbox = await emulatorWithTicks(1, 2, 3)
-  const result = await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
-  expect(sandbox.clock.now).toBe(START + 2 * SECOND)
-  expect((await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })).events).toEqual([])
-})
-
 test('an advance by steps stops when no event is left', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   expect((await advance(sandbox, { steps: 5 })).events).toHaveLength(2)
@@ -209,14 +199,12 @@ test('an endless loop at one instant ends with an error that names the suspects,
     schedule(event('stuck', 'r/2', START + 2 * SECOND))
     schedule(event('tick', 'r/3', START + 3 * SECOND))
   })
-  const error = await advance(sandbox, by(5 * SECOND)).catch((each: unknown) => each)
-  expect(error).toBeInstanceOf(Refusal)
-  const { message, code, options } = error as Refusal
-  expect(code).toBe('conflict')
-  expect(message).toBe(
-    'The clock stopped at 2026-03-01T12:00:02.000Z: 10000 events ran at this instant, and time did not pass. Most frequent of the last 1000: stuck r/2 (1000 times).',
-  )
-  expect(options.details).toEqual({ suspects: [{ name: 'stuck r/2', times: 1000 }] })
+  await expect(advance(sandbox, by(5 * SECOND))).rejects.toMatchObject({
+    code: 'conflict',
+    message:
+      'The clock stopped at 2026-03-01T12:00:02.000Z: 10000 events ran at this instant, and time did not pass. Most frequent of the last 1000: stuck r/2 (1000 times).',
+    options: { details: { suspects: [{ name: 'stuck r/2', times: 1000 }] } },
+  })
   // Neither a request nor another advance starts the count again.
   runDueEvents(sandbox)
   await expect(advance(sandbox, by(5 * SECOND))).rejects.toThrow('10000 events ran')
