@@ -80,11 +80,6 @@ function replaced(before: readonly Thing[], after: readonly Thing[]) {
   return { commit, line, left: contents(store), replayed: contents(replay) }
 }
 
-test('records with equal content are no change, also when they are different objects', () => {
-  const { commit } = replaced(some(3_000, 1), some(3_000, 1))
-  expect(commit).toBeUndefined()
-})
-
 test.each([
   ['emptied', some(3_000, 1), []],
   ['filled', [], some(3_000, 1)],
@@ -92,7 +87,7 @@ test.each([
   [
     'replaced by other records',
     some(3_000, 1),
-    some(3_000, 1).map(({ id }) => ({ id: `other-${id}`, value: 1 })),
+    some(3_000, 1).map((each) => ({ ...each, id: `x${each.id}` })),
   ],
 ])('a large table that is %s is in the log as a whole', (_what, before, after) => {
   const { commit, line, left, replayed } = replaced(before, after)
@@ -130,7 +125,8 @@ test('a replay of any replacement leaves the same records in the same order', ()
     )
   fc.assert(
     fc.property(rows, rows, (before, after) => {
-      const { left, replayed } = replaced(before as Thing[], after as Thing[])
+      const { commit, left, replayed } = replaced(before as Thing[], after as Thing[])
+      expect(commit === undefined).toBe(JSON.stringify(before) === JSON.stringify(after))
       expect(left).toEqual(after)
       expect(replayed).toEqual(after)
     }),

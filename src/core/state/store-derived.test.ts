@@ -4,14 +4,6 @@ import { contents, NOW, storeWith, type Thing, things } from '../../../test/supp
 import { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-test('an index finds an empty list for a key without records, also in a transaction that has written', () => {
-  const byValue = { keyOf: ({ value }: Thing) => String(value) }
-  const tx = storeWith({ id: 'a', value: 1 }).begin()
-  expect(tx.in(things).where(byValue, '7')).toEqual([])
-  tx.in(things).put({ id: 'b', value: 2 })
-  expect(tx.in(things).where(byValue, '7')).toEqual([])
-})
-
 test('an index is built once and updated only by writes to its table', () => {
   let asked = 0
   const counting = {
@@ -87,11 +79,7 @@ test('a commit contains the order only of tables whose order a replay would lose
   const without = (id: string) => (store: Store) => store.transaction(NOW, (tx) => tx.in(things).delete(id))
   const changed = (store: Store) => store.transaction(NOW, (tx) => tx.in(things).put({ id: 'b', value: 9 }))
   expect(orderOf(without('a'))).toEqual([['things', ['a', 'b', 'c']]])
-  expect([orderOf(without('c')), orderOf(changed), orderOf(() => {})]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ])
+  for (const change of [without('c'), changed, () => {}]) expect(orderOf(change)).toBeUndefined()
 })
 
 test('a replacement by equal contents makes no commit, except for the rows in besides', () => {
