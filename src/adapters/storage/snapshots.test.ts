@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import { fillingDisk } from '../../../test/support/filling-disk.ts'
 import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store.ts'
 import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
@@ -45,13 +46,7 @@ test('snapshots can be listed, exported and restored after a restart', async () 
   const again = await shelved(first.directory, { z: 'other' })
   const listed = await again.snapshots.list()
   expect(listed).toEqual(await first.snapshots.list())
-  expect(listed[0]).toEqual({
-    name: 'earlier',
-    saved_at: '2026-03-01T12:00:00.000Z',
-    revision: 1,
-    records: 3,
-    problem: null,
-  })
+  expect(listed[0]).toMatchObject({ name: 'earlier', revision: 1, records: 3, problem: null })
   expect(JSON.stringify(await again.snapshots.export('later'))).toBe(JSON.stringify(first.sandbox.document()))
   await again.snapshots.restore('later')
   expect(texts(again.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
@@ -100,7 +95,10 @@ test('files that a user edits, adds or removes while the emulator runs take effe
   await snapshots.save('base')
   const file = join(directory, 'base.json')
   const text = readFileSync(file, 'utf8')
+  const { atime, mtime } = statSync(file)
   writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
+  // A change is also found if the length and the modification time are the same.
+  utimesSync(file, atime, mtime)
   writeFileSync(join(directory, 'added.json'), text)
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'two' })
@@ -109,19 +107,6 @@ test('files that a user edits, adds or removes while the emulator runs take effe
   rmSync(file)
   await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'not_found' })
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['added'])
-})
-
-test('a file with a reference to a missing record is refused with the line', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  put(sandbox, 'b', 'child', { parent_id: 'a' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"parent_id": "a"', '"parent_id": "gone"'))
-  const before = JSON.stringify(sandbox.document())
-  await expect(snapshots.restore('base')).rejects.toThrow(
-    /base\.json:\d+: \/collections\/notes\/1\/parent_id/,
-  )
-  expect(JSON.stringify(sandbox.document())).toBe(before)
 })
 
 const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer, description: RegExp][] = [
@@ -133,6 +118,11 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
     'of a newer version',
     (text) => text.replace('"format": 2', '"format": 3'),
     /base\.json:2: its format is 3; this version reads 2/,
+  ],
+  [
+    'with a reference to a missing record',
+    (text) => text.replace('"text": "one"', '"text": "one", "parent_id": "gone"'),
+    /base\.json:\d+: \/collections\/notes\/0\/parent_id/,
   ],
   ['with an unknown key', (text) => text.replace('"seed"', '"sed"'), /Did you mean "seed"/],
   [
@@ -158,15 +148,9 @@ test.for(DAMAGES)(
       expect(refusal.message).toContain(file)
       expect(refusal.options.mitigation).toContain('Fix the file')
     }
-    expect(await snapshots.list()).toMatchObject([
-      {
-        name: 'base',
-        saved_at: null,
-        revision: null,
-        records: null,
-        problem: expect.stringMatching(description),
-      },
-    ])
+    const unknown = { saved_at: null, revision: null, records: null }
+    const problem = expect.stringMatching(description)
+    expect(await snapshots.list()).toMatchObject([{ name: 'base', ...unknown, problem }])
     expect(JSON.stringify(sandbox.document())).toBe(before)
     expect([readFileSync(file).equals(damaged), notices]).toEqual([true, []])
   },
@@ -190,23 +174,6 @@ test.for(['save', 'import', 'delete'] as const)(
   },
 )
 
-test('a repaired file is a snapshot again', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const text = readFileSync(file, 'utf8')
-  const { atime, mtime } = statSync(file)
-  writeFileSync(file, text.replace('"one"', '"one'))
-  // A change is also found if the modification time is the same.
-  utimesSync(file, atime, mtime)
-  await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'conflict' })
-  writeFileSync(file, text)
-  utimesSync(file, atime, mtime)
-  put(sandbox, 'a', 'two')
-  await snapshots.restore('base')
-  expect(texts(sandbox)).toEqual({ a: 'one' })
-})
-
 test('a file that cannot be read at the moment is refused with the reason, and read the next time', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one' })
   await first.snapshots.save('base')
@@ -225,18 +192,11 @@ test('a file that cannot be read at the moment is refused with the reason, and r
 })
 
 test('a save on a full disk is refused, keeps the earlier snapshot, and leaves no temporary file', async () => {
-  let full = false
-  const files: Files = {
-    ...nodeFiles,
-    write: (...args) => {
-      if (full) throw new Error('ENOSPC')
-      return nodeFiles.write(...args)
-    },
-  }
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' }, files)
+  const disk = fillingDisk('write')
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' }, disk.files)
   await snapshots.save('base')
   put(sandbox, 'a', 'two')
-  full = true
+  disk.isFull = true
   await expect(snapshots.save('base')).rejects.toMatchObject({
     code: 'storage_unavailable',
     message: expect.stringContaining('ENOSPC'),
@@ -245,7 +205,7 @@ test('a save on a full disk is refused, keeps the earlier snapshot, and leaves n
   expect(readdirSync(directory)).toEqual(['base.json'])
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'one' })
-  full = false
+  disk.isFull = false
   await snapshots.save('new')
   expect(readdirSync(directory)).toEqual(['base.json', 'new.json'])
 })
