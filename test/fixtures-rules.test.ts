@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readFixtures } from '../src/adapters/fixtures.ts'
-import { FixturesError } from '../src/core/fixtures-error.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { openEmulator } from '../src/emulator/emulator.ts'
 import { skillCategories } from '../src/service/skills.ts'
 import { temporaryDirectory } from './cli/in-process.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
@@ -20,19 +18,6 @@ test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@exam
     expect(others).toEqual([])
   },
 )
-
-test('an emulator does not start with an invalid e-mail address, and names it', {
-  tags: ['R029'],
-}, async () => {
-  const fixtures = demoWith('users', 'user-ines', () => ({ email: 'ines at example.com' }))
-  const starting = openEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
-  await expect(starting).rejects.toThrow(/\/collections\/users\/2\/email: must be an e-mail address/)
-  await expect(starting).rejects.toBeInstanceOf(FixturesError)
-})
-
-test.for([...skillCategories])('a skill may be of the category %s', { tags: ['R035'] }, async (category) => {
-  expect(await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ category })))).toEqual([])
-})
 
 test('an unknown category is refused, and the message lists the eleven', { tags: ['R035'] }, async () => {
   const [issue, ...others] = await issuesOf(
@@ -54,13 +39,10 @@ function written(files: Readonly<Record<string, unknown>>): string {
   return paths[0] ?? folder
 }
 
-const page = (id: string, name: string) => ({
-  id,
-  name,
-  teamspace_id: 'teamspace-demo',
-  scope: 'teamspace',
-  created_at: '-1d',
-})
+const page = (id: string, name: string) => {
+  const facts = { teamspace_id: 'teamspace-demo', scope: 'teamspace', created_at: '-1d' }
+  return { id, name, ...facts }
+}
 
 test('a document may have an organization and further ones in its collections', async () => {
   const organization = { id: 'org-a', name: 'A' }
@@ -190,6 +172,11 @@ test.for([
   expect(others).toEqual([])
 })
 
+const pageOf = (created_at: string) => ({
+  extends: 'empty',
+  collections: { pages: [{ ...page('a', 'A'), created_at }] },
+})
+
 test.for([
   ['-30d', '2026-01-30T12:00:00.000Z'],
   ['-90s', '2026-03-01T11:58:30.000Z'],
@@ -197,20 +184,14 @@ test.for([
   ['+250ms', '2026-03-01T12:00:00.250Z'],
   ['2025-01-31T09:30:00+02:00', '2025-01-31T09:30:00+02:00'],
 ] as const)('the time %s of a record is %s', async ([given, instant]) => {
-  const document = await documentOf({
-    extends: 'empty',
-    collections: { pages: [{ ...page('a', 'A'), created_at: given }] },
-  })
+  const document = await documentOf(pageOf(given))
   expect(records(document, 'pages')).toMatchObject([{ created_at: instant }])
 })
 
 test.for(['-30', '-30 days', '-', 'yesterday', '30d', '2026-02-30T00:00:00Z'])(
   'the time %j of a record is refused',
   async (created_at) => {
-    const issues = await issuesOf({
-      extends: 'empty',
-      collections: { pages: [{ ...page('a', 'A'), created_at }] },
-    })
+    const issues = await issuesOf(pageOf(created_at))
     expect(issues.map(({ pointer }) => pointer)).toEqual(['/collections/pages/0/created_at'])
     expect(issues[0]?.detail).toContain('must be an ISO 8601 date-time with a zone')
   },
