@@ -172,15 +172,3 @@ test('a defect of the emulator is reported as one, and the call is not repeated'
     [expect.objectContaining({ error: expect.stringContaining('its log has the cause') })],
   ])
 })
-
-test('a move of records that scripts cannot move is refused, and the call fails', async () => {
-  const move = { kind: 'move', id: 'b', move: 'fail', body: {} } as const
-  const { caller, leave, sandbox, defects } = await callerEmulator([step(move)])
-  leave()
-  caller.start()
-  await caller.whenIdle()
-  expect(defects).toEqual([])
-  expect(sandbox.document().failed).toMatchObject([
-    { error: '/scenarios/s.ts: Command 1 (move): Scenarios have no move "fail".' },
-  ])
-})

@@ -112,18 +112,7 @@ test('a saved file is loaded without a restart, and a broken scenario keeps its 
   expect([second(), library.get('first')?.name]).toEqual([undefined, 'first'])
 })
 
-test('a folder that is created later is found, even if its parent was missing, and may be removed again', async () => {
-  const folder = join(dataFolder(), 'below', 'scenarios')
-  const { library, until } = await openLibrary(folder)
-  onTestFinished(() => library.close())
-  expect(library.list()).toEqual([])
-  writeFiles(folder, { 'late.json': '{"description": "late"}' })
-  await until(() => library.get('late') !== undefined)
-  rmSync(folder, { recursive: true })
-  await until(() => library.get('late') === undefined)
-})
-
-test('a folder is found at whatever moment of the first look it is created', async () => {
+test('a folder is found at whatever moment of the first look it is created, and may be removed again', async () => {
   const moments = Array.from({ length: 40 }, (_, n) => n / 4)
   await Promise.all(
     moments.map(async (ms) => {
@@ -136,6 +125,8 @@ test('a folder is found at whatever moment of the first look it is created', asy
       await new Promise((resolve) => later(150, () => resolve(undefined)))
       writeFiles(folder, { 'late.json': '{"description": "late"}' })
       await until(() => library.get('late') !== undefined)
+      rmSync(folder, { recursive: true })
+      await until(() => library.get('late') === undefined)
     }),
   )
 })

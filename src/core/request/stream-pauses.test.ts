@@ -27,13 +27,6 @@ test('while the clock of the sandbox runs, a pause is real time', async () => {
   expect(await next).toBe(true)
 })
 
-test('while the clock is frozen, there is no pause', async () => {
-  const { waiting, later } = timers()
-  const pauses = streamPauses(await clockwork(), 'r1', real, later)
-  expect(await pauses.next(250)).toBe(true)
-  expect(waiting.size).toBe(0)
-})
-
 test('a client that leaves ends the pause, and no timer stays', async () => {
   const { waiting, later } = timers()
   const pauses = streamPauses(await clockwork({ rate: 1 }), 'r1', real, later)

@@ -35,13 +35,6 @@ function busyAfterEach(sandbox: Sandbox): PendingWork {
   return work
 }
 
-test('events that a stopped clock has left due are in the result of the advance', async () => {
-  const sandbox = await clockwork()
-  plan(sandbox, ['tick', 'r/due', 0])
-  const result = await advance(sandbox, { to: (now) => now + 1 * SECOND })
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/due'])
-})
-
 test('a step runs only one of two events at one instant', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 1 * SECOND])

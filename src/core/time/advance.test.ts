@@ -152,13 +152,6 @@ test('an advance is refused without effect while another waits for a webhook', a
   expect((await advance(sandbox, by(2 * SECOND))).events.map(({ ref }) => ref)).toEqual(['r/3'])
 })
 
-test('an advance that is refused does not block the next one', async () => {
-  const sandbox = await emulatorWithTicks(1)
-  const refused = advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/never' } } })
-  await expect(refused).rejects.toThrow('no event is scheduled for r/never')
-  expect((await advance(sandbox, by(2 * SECOND))).events).toHaveLength(1)
-})
-
 test('events that run for other requests during an advance are in its result', async () => {
   const sandbox = await emulatorWithTicks(1)
   const work = new SlowWork(sandbox)
