@@ -28,7 +28,7 @@ test('an emulator without fixtures starts with demo', async () => {
   expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
 })
 
-test('the shipped records of demo are those that faker generates for the default seed', {
+test('the shipped records of demo are those of the default seed', {
   tags: ['R296'],
 }, async () => {
   const shipped = readFileSync('fixtures/demo.seed-1.json', 'utf8')
@@ -107,7 +107,7 @@ test('schedules in demo have the five fields of cron', async () => {
   expect(schedules.filter((schedule) => !/^([\d*/,-]+ ){4}[\d*/,-]+$/.test(schedule))).toEqual([])
 })
 
-test('content blocks of type json and of an unknown type are returned as written', {
+test('content blocks of any type are returned as written', {
   tags: ['R290'],
 }, async () => {
   const contentsOf = (messages: Rows) => messages.map(({ content }) => content)
@@ -116,7 +116,7 @@ test('content blocks of type json and of an unknown type are returned as written
   expect(contentsOf(await demo('messages'))).toEqual(written)
 })
 
-test('the keys of demo have the kinds, teamspaces and rights that their names suggest', {
+test('the keys of demo are what their names suggest', {
   tags: ['R227'],
 }, async () => {
   const keys = (await demo('api_keys')).map(({ id, kind, teamspace_id, account_admin, permissions }) => [

@@ -143,7 +143,7 @@ test.for([
 })
 
 test.for([
-  [{ collections: { page: [] } }, '/collections/page', 'There is no such collection. Did you mean "pages"?'],
+  [{ collections: { page: [] } }, '/collections/page', 'no such collection. Did you mean "pages"?'],
   [{ generate: { skill: 1 } }, '/generate/skill', 'There is no such collection. Did you mean "skills"?'],
   [{ generate: { pages: -1 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
   [{ generate: { pages: 1.5 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],

@@ -19,11 +19,8 @@ test('a lifecycle follows its arrows, and refuses any other move with the possib
 })
 
 test('a state is terminal when no arrow leads out of it', () => {
-  expect([hatch.terminal('open'), hatch.terminal('closed'), hatch.terminal('locked')]).toEqual([
-    false,
-    false,
-    true,
-  ])
+  const terminal = ['open', 'closed', 'locked'].filter((state) => hatch.terminal(state as 'open'))
+  expect(terminal).toEqual(['locked'])
 })
 
 test('ids are 24 hexadecimal characters that sort in order of creation', { tags: ['R012'] }, () => {
@@ -43,9 +40,8 @@ test('UUIDs have the form of version 4 and differ', () => {
 
 test('a draw depends only on the seed and its labels', { tags: ['R296'] }, () => {
   expect(hash(1, 'a', 2)).toBe(hash(1, 'a', 2))
-  expect(
-    new Set([hash(1, 'a', 2), hash(2, 'a', 2), hash(1, 'b', 2), hash(1, 'a', 3), hash(1, 'a')]).size,
-  ).toBe(5)
+  const others = [hash(2, 'a', 2), hash(1, 'b', 2), hash(1, 'a', 3), hash(1, 'a')]
+  expect(new Set([hash(1, 'a', 2), ...others]).size).toBe(5)
   expect(new Chance(1, 'x').next()).toBe(new Chance(1, 'x').next())
 })
 
@@ -65,15 +61,12 @@ test('draws are spread evenly', () => {
   expect(Math.max(...counts)).toBeLessThan(1_150)
 })
 
-test('a sealed secret is not readable, sealing it again changes nothing, and only the named fields are sealed', {
+test('a sealed secret is not readable, is sealed once, and only in the named fields', {
   tags: ['R049'],
 }, () => {
   const sealed = seal('live_owner')
   expect(sealed).not.toContain('owner')
   expect(seal(sealed)).toBe(sealed)
-  expect(sealMembers({ token: 't', name: 'n', code: null }, ['token', 'code'])).toEqual({
-    token: seal('t'),
-    name: 'n',
-    code: null,
-  })
+  const sealedFields = sealMembers({ token: 't', name: 'n', code: null }, ['token', 'code'])
+  expect(sealedFields).toEqual({ token: seal('t'), name: 'n', code: null })
 })

@@ -51,21 +51,9 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     array({ items: { type: 'string', pattern: '(?<=x)y', maxLength: 3 }, minItems: 7 }),
     'made',
   ],
-  [
-    '32 optional characters before a missing one',
-    string({ pattern: `^${'a?'.repeat(32)}b$`, enum: ['a'.repeat(32)] }),
-    /^enum /,
-  ],
-  [
-    '40 optional characters before a missing one',
-    string({ pattern: `^${'a?'.repeat(40)}b$`, enum: ['a'.repeat(40)] }),
-    /^enum /,
-  ],
-  [
-    'eight counted repeats',
-    string({ pattern: `^${'a{0,16}'.repeat(8)}b$`, enum: ['a'.repeat(128)] }),
-    /^enum /,
-  ],
+  ['32 optional characters', string({ pattern: `^${'a?'.repeat(32)}b$`, enum: ['a'.repeat(32)] }), /^enum /],
+  ['40 optional characters', string({ pattern: `^${'a?'.repeat(40)}b$`, enum: ['a'.repeat(40)] }), /^enum /],
+  ['counted repeats', string({ pattern: `^${'a{0,16}'.repeat(8)}b$`, enum: ['a'.repeat(128)] }), /^enum /],
   [
     'nested look-aheads over a long text',
     string({ pattern: '^(?=.*(?=.*(?=.*(?=.*z))))', minLength: 300, maxLength: 300 }),
@@ -79,11 +67,7 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
   ],
   ['four levels of five required properties', nested(4, 5), 'made'],
   ['250 levels of one required property', nested(250, 1), 'made'],
-  [
-    '15,000 different integers',
-    array({ items: { type: 'integer' }, minItems: 15_000, uniqueItems: true }),
-    'made',
-  ],
+  ['15,000 integers', array({ items: { type: 'integer' }, minItems: 15_000, uniqueItems: true }), 'made'],
   ['look-behind', string({ pattern: '(?<=a)b' }), 'made'],
   ['a negative look-behind', string({ pattern: '^(?<!x)abc(?<=c)$' }), 'made'],
   ['a reference back', string({ pattern: '^(a|b)\\1$' }), 'made'],
@@ -113,11 +97,7 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     },
     'made',
   ],
-  [
-    'a reference that leads nowhere',
-    required({ $dynamicRef: '#nowhere' }),
-    /^\$dynamicRef refers to no schema/,
-  ],
+  ['a reference to nowhere', required({ $dynamicRef: '#nowhere' }), /^\$dynamicRef refers to no schema/],
   [
     'a thousand properties',
     object(
@@ -234,7 +214,7 @@ test('the value of an item does not depend on earlier items', { tags: ['R100'] }
   }
 })
 
-test('the text of an item depends on the day, but not on earlier items', {
+test('the text of an item depends on the day, not on other items', {
   tags: ['R100'],
 }, () => {
   const line = object({ description: { type: 'string' }, amount: { type: 'number' } })

@@ -31,14 +31,14 @@ test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
 
 test.each<[what: string, schema: JsonObject, value: Json, accepted: boolean]>([
   [
-    'what does not match contains',
+    'no match of contains',
     { contains: { format: 'email' }, unevaluatedItems: false },
     ['a@b.example', 'x'],
     false,
   ],
   ['what matches contains', { contains: { minLength: 2 }, unevaluatedItems: false }, ['ab', 'cd'], true],
   [
-    'an item beside contains in a branch',
+    'contains in a branch',
     { if: true, then: { contains: { const: 1 } }, unevaluatedItems: false },
     [1, 2],
     false,

@@ -41,7 +41,7 @@ test.for<[what: string, schema: unknown, message: RegExp]>([
   ['300,000 characters', { enum: ['a'.repeat(300_000)] }, /has more than 200000 characters/],
   ['20,000 levels', nested(20_000), /nested too deep/],
   [
-    'one $id twice',
+    'an $id twice',
     { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'string' } } },
     /more than one schema/,
   ],

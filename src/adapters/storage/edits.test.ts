@@ -126,7 +126,7 @@ test.for<
   ['that stays half saved', (text) => text.slice(0, 300), 'the text ends'],
   ['that is empty', () => '', 'sandbox.json:1:1: expected a value, but the text ends'],
   [
-    'of another format',
+    'of format 3',
     (text) => text.replace('"format": 2', '"format": 3'),
     'its format is 3; this version reads 2',
   ],

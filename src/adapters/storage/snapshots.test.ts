@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
@@ -16,17 +7,17 @@ import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store
 import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+const mode = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8)
 
 test('a snapshot is a state document in a separate file that only its owner can read', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
   const file = join(directory, 'base.json')
-  const { digest, ...document } = JSON.parse(readFileSync(file, 'utf8'))
-  expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
+  const { digest, ...document } = JSON.parse(fs.readFileSync(file, 'utf8'))
+  expect(fs.readFileSync(file, 'utf8')).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
   expect(document).toEqual(sandbox.document())
   expect([mode(file), mode(directory), mode(join(directory, '..'))]).toEqual(['600', '700', '700'])
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
 })
 
 test('no folder is created without a save', async () => {
@@ -34,7 +25,7 @@ test('no folder is created without a save', async () => {
   expect(await snapshots.list()).toEqual([])
   expect(await snapshotStore.start()).toBeUndefined()
   snapshotStore.clear()
-  expect(existsSync(join(directory, '..'))).toBe(false)
+  expect(fs.existsSync(join(directory, '..'))).toBe(false)
 })
 
 test('snapshots can be listed, exported and restored after a restart', async () => {
@@ -94,17 +85,17 @@ test('files that a user edits, adds or removes while the emulator runs take effe
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
   const file = join(directory, 'base.json')
-  const text = readFileSync(file, 'utf8')
-  const { atime, mtime } = statSync(file)
-  writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
+  const text = fs.readFileSync(file, 'utf8')
+  const { atime, mtime } = fs.statSync(file)
+  fs.writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
   // A change is also found if the length and the modification time are the same.
-  utimesSync(file, atime, mtime)
-  writeFileSync(join(directory, 'added.json'), text)
+  fs.utimesSync(file, atime, mtime)
+  fs.writeFileSync(join(directory, 'added.json'), text)
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'two' })
   await snapshots.restore('added')
   expect(texts(sandbox)).toEqual({ a: 'one' })
-  rmSync(file)
+  fs.rmSync(file)
   await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'not_found' })
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['added'])
 })
@@ -138,8 +129,8 @@ test.for(DAMAGES)(
     const first = await shelved(snapshotDirectory(), { a: 'one' })
     await first.snapshots.save('base')
     const file = join(first.directory, 'base.json')
-    const damaged = Buffer.from(damage(readFileSync(file, 'utf8')))
-    writeFileSync(file, damaged)
+    const damaged = Buffer.from(damage(fs.readFileSync(file, 'utf8')))
+    fs.writeFileSync(file, damaged)
     const { sandbox, snapshots, notices } = await shelved(first.directory, { z: 'present' })
     const before = JSON.stringify(sandbox.document())
     for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
@@ -152,7 +143,7 @@ test.for(DAMAGES)(
     const problem = expect.stringMatching(description)
     expect(await snapshots.list()).toMatchObject([{ name: 'base', ...unknown, problem }])
     expect(JSON.stringify(sandbox.document())).toBe(before)
-    expect([readFileSync(file).equals(damaged), notices]).toEqual([true, []])
+    expect([fs.readFileSync(file).equals(damaged), notices]).toEqual([true, []])
   },
 )
 
@@ -162,12 +153,12 @@ test.for(['save', 'import', 'delete'] as const)(
     const first = await shelved(snapshotDirectory(), { a: 'one' })
     await first.snapshots.save('base')
     const file = join(first.directory, 'base.json')
-    writeFileSync(file, '{"half": ')
+    fs.writeFileSync(file, '{"half": ')
     const { sandbox, snapshots, notices } = await shelved(first.directory, { b: 'two' })
     if (how === 'save') await snapshots.save('base')
     if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
     if (how === 'delete') await snapshots.delete('base')
-    expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
+    expect(fs.readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
     expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
     const names = (await snapshots.list()).map(({ name }) => name)
     expect(names).toEqual(how === 'delete' ? [] : ['base'])
@@ -202,12 +193,12 @@ test('a save on a full disk is refused, keeps the earlier snapshot, and leaves n
     message: expect.stringContaining('ENOSPC'),
   })
   await expect(snapshots.save('new')).rejects.toMatchObject({ code: 'storage_unavailable' })
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'one' })
   disk.isFull = false
   await snapshots.save('new')
-  expect(readdirSync(directory)).toEqual(['base.json', 'new.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json', 'new.json'])
 })
 
 test('saves and restores take effect in the order of their calls', async () => {
@@ -227,8 +218,8 @@ test('saves and restores take effect in the order of their calls', async () => {
 test('one of two saves for the last place is refused, also on the disk', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   await snapshots.save('s0')
-  const text = readFileSync(join(directory, 's0.json'))
-  for (let n = 1; n < MAX_SNAPSHOTS - 1; n++) writeFileSync(join(directory, `s${n}.json`), text)
+  const text = fs.readFileSync(join(directory, 's0.json'))
+  for (let n = 1; n < MAX_SNAPSHOTS - 1; n++) fs.writeFileSync(join(directory, `s${n}.json`), text)
   const both = await Promise.allSettled([snapshots.save('last'), snapshots.save('too-much')])
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   expect(snapshotStore.names()).toHaveLength(MAX_SNAPSHOTS)
@@ -237,9 +228,9 @@ test('one of two saves for the last place is refused, also on the disk', async (
 test('temporary files that a crash has left are removed at the next start', async () => {
   const { snapshots, directory } = await shelved(snapshotDirectory())
   await snapshots.save('base')
-  writeFileSync(join(directory, 'base.json.tmp'), 'half')
+  fs.writeFileSync(join(directory, 'base.json.tmp'), 'half')
   await shelved(directory)
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
 })
 
 test('clear() removes the folder, but files that were set aside stay', async () => {
@@ -247,18 +238,18 @@ test('clear() removes the folder, but files that were set aside stay', async () 
   await snapshotStore.begin(await startingState({ s: 'start' }))
   await snapshots.save('base')
   snapshotStore.clear()
-  expect(existsSync(directory)).toBe(false)
+  expect(fs.existsSync(directory)).toBe(false)
   await snapshots.save('base')
-  writeFileSync(join(directory, 'base.json'), 'x')
+  fs.writeFileSync(join(directory, 'base.json'), 'x')
   await snapshots.save('base')
   snapshotStore.clear()
-  expect(readdirSync(directory)).toEqual(['base.json.corrupt-1'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json.corrupt-1'])
 })
 
 test('the starting state is kept separately: no list shows it, and no name restores it', async () => {
   const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState({ s: 'start' }))
-  expect(readdirSync(first.directory)).toEqual(['(start).json'])
+  expect(fs.readdirSync(first.directory)).toEqual(['(start).json'])
   const { snapshots, sandbox } = await shelved(first.directory, { a: 'one' })
   expect(await snapshots.list()).toEqual([])
   await expect(snapshots.restore('(start)')).rejects.toMatchObject({ code: 'not_found' })
@@ -270,7 +261,7 @@ test('the starting state is kept separately: no list shows it, and no name resto
 test('a starting state that cannot be used is refused with place and fix', async () => {
   const { snapshotStore, snapshots, directory } = await shelved(snapshotDirectory())
   await snapshotStore.begin(await startingState())
-  writeFileSync(join(directory, '(start).json'), '{')
+  fs.writeFileSync(join(directory, '(start).json'), '{')
   await expect(snapshots.start()).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('(start).json:1:2'),
@@ -288,7 +279,7 @@ test('snapshots of an earlier sandbox are moved aside with its starting state wh
   expect(second.notices).toMatchObject([
     { event: 'snapshots_orphaned', level: 'warn', kept: `${first.directory}.orphaned-1` },
   ])
-  expect(readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
+  expect(fs.readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
 })
 
 test('a starting state that an interrupted removal has left is removed without a report', async () => {
@@ -301,11 +292,11 @@ test('a starting state that an interrupted removal has left is removed without a
 
 test('other files in the folder are not touched', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
-  mkdirSync(directory, { recursive: true })
+  fs.mkdirSync(directory, { recursive: true })
   for (const name of ['README.md', 'Upper.json', 'a b.json', 'x.json.bak']) {
-    writeFileSync(join(directory, name), 'mine')
+    fs.writeFileSync(join(directory, name), 'mine')
   }
   expect(await snapshots.list()).toEqual([])
   snapshotStore.clear()
-  expect(readdirSync(directory)).toHaveLength(4)
+  expect(fs.readdirSync(directory)).toHaveLength(4)
 })

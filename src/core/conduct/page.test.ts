@@ -47,17 +47,9 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   ['a page that is read twice, as a prefetch does it', [first, second, second, last], []],
   ['two clients in turns', [first, first, second, second, last, last], []],
   ['two of three pages', [first, second], [EARLY]],
-  [
-    'an empty page with has_more, and no further request',
-    [page(undefined, [])],
-    ['warning page.stopped-early'],
-  ],
+  ['an empty page with has_more, and no other one', [page(undefined, [])], ['warning page.stopped-early']],
   ['the same, and the request again', [page(undefined, []), page(undefined, ['a'], false)], []],
-  [
-    'a cursor that leads to itself, followed twice again',
-    [first, loop, loop, loop],
-    ['error page.loop', EARLY],
-  ],
+  ['a cursor that leads to itself, followed twice', [first, loop, loop, loop], ['error page.loop', EARLY]],
   [
     'a cycle of two cursors',
     [page(undefined, ['a']), page('a', ['b']), page('b', ['a']), page('a', ['b']), page('b', ['a'])],

@@ -20,7 +20,7 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   ['ten polls with a status that no record has', polls(times(10, 'archived')), ['warning poll.endless']],
   ['nine polls with it', polls(times(9, 'archived')), []],
   [
-    'a status that no record has for a moment',
+    'an unknown status for a moment',
     polls([...times(6, 'archived'), 'in_progress', ...times(6, 'archived')]),
     [],
   ],
@@ -29,12 +29,12 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   ['ten polls in a second', polls(times(10, 'in_progress'), 100), ['note poll.too-fast']],
   ['ten polls, five seconds apart', polls(times(10, 'in_progress')), []],
   [
-    'ten fast polls of a record that moves',
+    'ten fast polls of a moving record',
     polls([...times(5, 'validating'), ...times(5, 'in_progress')], 100),
     [],
   ],
   [
-    'a dashboard with two records',
+    'a dashboard of two records',
     [...polls(times(6, 'completed')).slice(0, 1), ...polls(['in_progress'])],
     [],
   ],

@@ -38,7 +38,7 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('a registered key results in a caller with the fields of its record, without the token', {
+test('a registered key gives a caller with the fields of its record except the token', {
   tags: ['R227'],
 }, () => {
   const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
@@ -79,7 +79,7 @@ test('a missing header and an unknown token get different messages, and the refu
   expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
 })
 
-test('the digest that the sandbox stores is not accepted as a token', {
+test('the stored digest is not accepted as a token', {
   tags: ['R231'],
 }, () => {
   const { registered, any } = keysOf(keyOf('one'))
@@ -99,7 +99,7 @@ test('a change or a removal of a key has an effect on the next request', () => {
   expect(found()).toBeUndefined()
 })
 
-test('when any key is accepted, an unknown token acts as the first key of the kind of its prefix', {
+test('an unknown token may act as the first key of the kind of its prefix', {
   tags: ['R227'],
 }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
@@ -110,7 +110,7 @@ test('when any key is accepted, an unknown token acts as the first key of the ki
   expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
 })
 
-test('settings change the prefixes, and a token is refused when the sandbox has no key of its kind', {
+test('settings change the prefixes, and a token of a kind without keys is refused', {
   tags: ['U069'],
 }, () => {
   const { any } = keysOf(keyOf('u'))

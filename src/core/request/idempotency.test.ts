@@ -18,21 +18,18 @@ function remember(store: Store, id: string, at: number, body: Json = { id }): vo
   store.transaction(new Date(at).toISOString(), (tx) => rememberResponse(tx, record, at))
 }
 
-test('for 24 hours a key replays for its body and is refused for another; then it is free for any', {
+test('for 24 hours a key is that of one body, and then it is free', {
   tags: ['R276', 'R277', 'R278'],
 }, () => {
   const store = new Store()
   remember(store, 'k', T0, { name: 'first' })
   const recall = (print: string, now: number) => recallResponse(store.begin(), 'k', print, now)
-  expect(recall('print of k', T0 + DAY - 1)).toMatchObject({
-    body: { name: 'first' },
-    expires_at: '2026-03-02T12:00:00.000Z',
-  })
+  expect(recall('print of k', T0 + DAY - 1)?.body).toEqual({ name: 'first' })
   expect(() => recall('another print', T0 + DAY - 1)).toThrow('first used at 2026-03-01T12:00:00.000Z')
   expect([recall('print of k', T0 + DAY), recall('another print', T0 + DAY)]).toEqual([undefined, undefined])
 })
 
-test('a new record deletes exactly the records that have expired, to the millisecond', {
+test('a new record deletes exactly the records that have expired', {
   tags: ['R278'],
 }, () => {
   const store = new Store()

@@ -93,7 +93,7 @@ test('each of the requests that run together is recorded at the instant that it 
   expect(new Set(recorded).size).toBe(3)
 })
 
-test('on a full disk a request is a 507 without effect, and due events run with a later one, at their instant', {
+test('on a full disk a request is a 507 without effect, and due events run later', {
   tags: ['R123'],
 }, async () => {
   let now = START
@@ -114,7 +114,7 @@ test('on a full disk a request is a 507 without effect, and due events run with 
   expect([...sandbox.store.rows('rings').keys()]).toEqual([String(START + 1_000)])
 })
 
-test('a defect of a handler is a 500 without details, and is reported to onDefect', {
+test('a defect of a handler is reported, and is a 500 without details', {
   tags: ['R253'],
 }, async () => {
   const defects: unknown[] = []
@@ -155,7 +155,7 @@ test('a response names the rules that fired when revealFaults is on, in characte
   expect(perform(plain, call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
 })
 
-test('a fault that fails is a 500, and is reported to onDefect', {
+test('a fault that fails is a 500, and is reported', {
   tags: ['R253'],
 }, async () => {
   const defects: unknown[] = []
@@ -165,7 +165,7 @@ test('a fault that fails is a 500, and is reported to onDefect', {
   expect(defects).toHaveLength(1)
 })
 
-test('a fault whose counters or changes cannot be written is a 507, and nothing changes', {
+test('a fault that cannot be written is a 507, and nothing changes', {
   tags: ['R123'],
 }, async () => {
   const sandbox = await makeSandbox()

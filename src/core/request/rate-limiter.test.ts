@@ -17,7 +17,7 @@ test('the 201st request within the window is refused', { tags: ['R255'] }, () =>
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
 })
 
-test('reset is the whole second at which the oldest request has left the window, Retry-After the seconds until it leaves', {
+test('reset is the whole second at which the oldest request has left the window', {
   tags: ['R261', 'T05'],
 }, () => {
   const limiter = new RateLimiter()
@@ -32,7 +32,7 @@ test('reset is the whole second at which the oldest request has left the window,
   expect(new RateLimiter().peek('', DEFAULT_LIMIT, T0)).toEqual(fresh)
 })
 
-test('a place that is given back is free again; one that nobody took changes nothing', {
+test('a place that is given back is free again, if it was taken', {
   tags: ['T04'],
 }, () => {
   const limiter = new RateLimiter()
@@ -71,7 +71,7 @@ class Reference {
 
 const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
 
-test('the limiter agrees with the reference for any arrivals, and Retry-After is the shortest wait that is enough', {
+test('the limiter agrees with the reference, and Retry-After is the shortest wait', {
   tags: ['R256', 'R260', 'R261', 'R262', 'R263', 'R295', 'T04'],
 }, () => {
   fc.assert(
@@ -128,7 +128,7 @@ test('fill removes the oldest requests first, and adds new ones at this instant'
   expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
 })
 
-test('after a limit was lowered, a place frees when fewer requests than the new limit are in the window', {
+test('a lowered limit frees a place when fewer requests are in the window', {
   tags: ['R261'],
 }, () => {
   const limiter = new RateLimiter()
@@ -158,7 +158,7 @@ test('10,000 windows are kept; before one more is created, the expired ones are 
   expect(limiter.save()[0]?.id).toBe('w5000')
 })
 
-test('the fields of a policy have its name in quotes, and whole numbers from 0 to 15 digits', {
+test('the fields of a policy have a quoted name, and whole numbers of at most 15 digits', {
   tags: ['U064'],
 }, () => {
   const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }

@@ -47,7 +47,7 @@ test.for([
   expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual(status === 201 ? [1, 1] : [0, 0])
 })
 
-test('no response is stored without a key or a body, or when the operation ignores such keys', {
+test('no response is stored without a key or a body, or if the operation has no keys', {
   tags: ['R198'],
 }, async () => {
   const sandbox = await makeSandbox()
