@@ -2,19 +2,31 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { folder, open, put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import {
+  folder,
+  type OpenOptions,
+  open,
+  put,
+  START,
+  startingState,
+  texts,
+} from '../../../test/support/disk-emulator.ts'
 import { fillingDisk } from '../../../test/support/filling-disk.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
 import { rememberResponse } from '../../core/request/idempotency.ts'
 import { change } from '../../core/sandboxes/change.ts'
+
+async function started(options: OpenOptions = {}) {
+  const file = stateFile()
+  return { file, ...(await opened(file, options)) }
+}
 
 function filesBeside(file: string): string[] {
   return fs.readdirSync(join(file, '..')).sort()
 }
 
 test('a new sandbox is saved before it is used, in files that only the owner can read', async () => {
-  const file = stateFile()
-  const { found } = await opened(file, { start: { a: 'one' } })
+  const { file, found } = await started({ start: { a: 'one' } })
   expect(found).toBe(false)
   expect(JSON.parse(fs.readFileSync(file, 'utf8')).collections.notes).toEqual([{ id: 'a', text: 'one' }])
   expect(fs.statSync(join(file, '..')).mode & 0o777).toBe(0o700)
@@ -24,8 +36,7 @@ test('a new sandbox is saved before it is used, in files that only the owner can
 })
 
 test('D1 every commit survives a kill before any checkpoint', async () => {
-  const file = stateFile()
-  const { sandbox } = await opened(file, { start: { a: 'one' } })
+  const { file, sandbox } = await started({ start: { a: 'one' } })
   put(sandbox, 'b', 'two')
   put(sandbox, 'a', undefined)
   put(sandbox, '__proto__', 'three', { meta: JSON.parse('{"__proto__": {"x": 1}, "constructor": null}') })
@@ -40,8 +51,7 @@ test('D1 every commit survives a kill before any checkpoint', async () => {
 test('a response and its idempotency record survive a kill together', {
   tags: ['R280', 'R278'],
 }, async () => {
-  const file = stateFile()
-  const { sandbox } = await opened(file)
+  const { file, sandbox } = await started()
   change(sandbox, ({ tx, now }) => {
     rememberResponse(tx, { id: 'k', fingerprint: 'f', status: 200, body: { id: 'x' } }, now)
     tx.put('notes', { id: 'x', text: 'made' } as never)
@@ -52,8 +62,7 @@ test('a response and its idempotency record survive a kill together', {
 })
 
 test('ids that were assigned before a kill are not assigned again', { tags: ['R012'] }, async () => {
-  const file = stateFile()
-  const { sandbox } = await opened(file)
+  const { file, sandbox } = await started()
   const nextId = (of: typeof sandbox): string => change(of, ({ newId }) => newId()).result
   const before = Array.from({ length: 3 }, () => nextId(sandbox))
   const { sandbox: again } = await opened(killed(file))
@@ -62,8 +71,7 @@ test('ids that were assigned before a kill are not assigned again', { tags: ['R0
 })
 
 test('after a kill the clock continues at the last commit, or at the reset after a checkpoint', async () => {
-  const file = stateFile()
-  const { sandbox, persistence } = await opened(file, { start: { a: 'one' } })
+  const { file, sandbox, persistence } = await started({ start: { a: 'one' } })
   sandbox.clock.moveTo(START + 5000)
   put(sandbox, 'a', 'two')
   expect((await opened(killed(file))).sandbox.clock.now).toBe(START + 5000)
@@ -76,8 +84,7 @@ test('after a kill the clock continues at the last commit, or at the reset after
 test('a large state that replaces another is one line of the journal, and survives a kill', async () => {
   const many = (word: string) =>
     Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`${word}${n}`, word]))
-  const file = stateFile()
-  const { sandbox } = await opened(file, { start: many('old') })
+  const { file, sandbox } = await started({ start: many('old') })
   for (const next of [many('new'), { a: 'small' }]) {
     const size = fs.statSync(`${file}.journal`).size
     sandbox.replaceWith(await startingState(next))
@@ -90,25 +97,16 @@ test('a large state that replaces another is one line of the journal, and surviv
   }
 })
 
-test('after a checkpoint the journal is empty and the file has everything', async () => {
-  const file = stateFile()
-  const { sandbox, persistence } = await opened(file)
+test('after a checkpoint, which comes soon, the journal is empty and the file has everything', async () => {
+  const { file, sandbox, timers } = await started()
   for (let n = 0; n < 20; n++) put(sandbox, `n${n}`, 'x'.repeat(1000))
   expect(fs.statSync(`${file}.journal`).size).toBeGreaterThan(20_000)
-  persistence.checkpointNow()
+  expect(timers.waiting).toHaveLength(2)
+  timers.fire()
   expect(fs.statSync(`${file}.journal`).size).toBeLessThan(1000)
   expect(filesBeside(file)).toEqual(['sandbox.json', 'sandbox.json.journal'])
   const document = { ...JSON.parse(JSON.stringify(sandbox.document())), wakes_at: null }
   expect(JSON.parse(fs.readFileSync(file, 'utf8'))).toEqual(document)
-})
-
-test('a commit is soon followed by a checkpoint', async () => {
-  const file = stateFile()
-  const { sandbox, timers } = await opened(file)
-  put(sandbox, 'a', 'one')
-  expect(timers.waiting).toHaveLength(2)
-  timers.fire()
-  expect(fs.readFileSync(file, 'utf8')).toContain('"text": "one"')
 })
 
 test('closing writes a checkpoint', async () => {
@@ -140,9 +138,8 @@ test('a symbolic link is followed once and stays a link', async () => {
 })
 
 test('while checkpoints fail, commits are written to the journal and survive a kill', async () => {
-  const file = stateFile()
   const disk = fillingDisk('create')
-  const first = await opened(file, { files: disk.files })
+  const { file, ...first } = await started({ files: disk.files })
   disk.isFull = true
   for (const id of ['a', 'b', 'c']) {
     put(first.sandbox, id, id)
@@ -158,8 +155,7 @@ test('while checkpoints fail, commits are written to the journal and survive a k
 })
 
 test('a commit as large as the largest batch is logged and read back', async () => {
-  const file = stateFile()
-  const { sandbox } = await opened(file)
+  const { file, sandbox } = await started()
   const large = 'ä'.repeat(20 * 1024 * 1024)
   put(sandbox, 'a', large)
   const again = await opened(killed(file))
@@ -167,8 +163,7 @@ test('a commit as large as the largest batch is logged and read back', async () 
 })
 
 test('rate limits and the request count survive a clean exit; after a kill they are from the last checkpoint', async () => {
-  const file = stateFile()
-  const { sandbox, persistence } = await opened(file)
+  const { file, sandbox, persistence } = await started()
   const limit = { limit: 5, window: 60_000 }
   const use = (times: number): void => {
     for (let n = 0; n < times; n++) {
@@ -182,9 +177,7 @@ test('rate limits and the request count survive a clean exit; after a kill they 
   put(sandbox, 'b', 'acknowledged')
   const killedThen = await opened(killed(file))
   expect(texts(killedThen.sandbox)).toEqual({ b: 'acknowledged' })
-  expect(killedThen.sandbox.limits.windows.save()).toEqual([
-    { id: 'ts-a pages.create', hits: [START, START] },
-  ])
+  expect(killedThen.sandbox.limits.windows.save()[0]?.hits).toEqual([START, START])
   expect(killedThen.sandbox.log.requests).toBe(2)
   persistence.close()
   const closedThen = await opened(file)
@@ -204,8 +197,7 @@ test.each([
   ],
   ['removed with its folder', (journal: string) => fs.rmSync(join(journal, '..'), { recursive: true })],
 ])('a journal that another program has %s is written again with everything', async (_, lose) => {
-  const file = stateFile()
-  const { sandbox, notices } = await opened(file, { start: { a: 'one' } })
+  const { file, sandbox, notices } = await started({ start: { a: 'one' } })
   put(sandbox, 'b', 'two')
   await nextTurn()
   lose(`${file}.journal`)
@@ -217,9 +209,8 @@ test.each([
 })
 
 test('writes after a lost journal are refused while the file cannot be written', async () => {
-  const file = stateFile()
   const disk = fillingDisk('create')
-  const { sandbox } = await opened(file, { files: disk.files })
+  const { file, sandbox } = await started({ files: disk.files })
   put(sandbox, 'a', 'one')
   await nextTurn()
   fs.rmSync(`${file}.journal`)

@@ -7,14 +7,20 @@ import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store
 import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
 
+/** A snapshot "base" of one note, and its file. */
+async function saved() {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshots.save('base')
+  const file = join(first.directory, 'base.json')
+  return { ...first, file, text: fs.readFileSync(file, 'utf8') }
+}
+
 const mode = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8)
 
 test('a snapshot is a state document in a separate file that only its owner can read', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const { digest, ...document } = JSON.parse(fs.readFileSync(file, 'utf8'))
-  expect(fs.readFileSync(file, 'utf8')).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
+  const { sandbox, directory, file, text } = await saved()
+  const { digest, ...document } = JSON.parse(text)
+  expect(text).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
   expect(document).toEqual(sandbox.document())
   expect([mode(file), mode(directory), mode(join(directory, '..'))]).toEqual(['600', '700', '700'])
   expect(fs.readdirSync(directory)).toEqual(['base.json'])
@@ -45,8 +51,7 @@ test('snapshots can be listed, exported and restored after a restart', async () 
 })
 
 test('a file is read when it is needed, and only once until it changes', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
-  await first.snapshots.save('base')
+  const first = await saved()
   await first.snapshots.save('other')
   const reads: string[] = []
   const files: Files = {
@@ -59,7 +64,7 @@ test('a file is read when it is needed, and only once until it changes', async (
   const { snapshots } = await shelved(first.directory, {}, files)
   expect(reads).toEqual([])
   for (let n = 0; n < 3; n++) await snapshots.restore('base')
-  expect(reads).toEqual([join(first.directory, 'base.json')])
+  expect(reads).toEqual([first.file])
   await snapshots.list()
   await snapshots.list()
   expect(reads).toHaveLength(2)
@@ -82,10 +87,7 @@ test('snapshots that are no longer in memory are read again', async () => {
 })
 
 test('files that a user edits, adds or removes while the emulator runs take effect', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const text = fs.readFileSync(file, 'utf8')
+  const { sandbox, snapshots, directory, file, text } = await saved()
   const { atime, mtime } = fs.statSync(file)
   fs.writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
   // A change is also found if the length and the modification time are the same.
@@ -126,12 +128,10 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
 test.for(DAMAGES)(
   'a file that is %s is refused with place and reason; the file and the sandbox do not change',
   async ([, damage, description]) => {
-    const first = await shelved(snapshotDirectory(), { a: 'one' })
-    await first.snapshots.save('base')
-    const file = join(first.directory, 'base.json')
-    const damaged = Buffer.from(damage(fs.readFileSync(file, 'utf8')))
+    const { directory, file, text } = await saved()
+    const damaged = Buffer.from(damage(text))
     fs.writeFileSync(file, damaged)
-    const { sandbox, snapshots, notices } = await shelved(first.directory, { z: 'present' })
+    const { sandbox, snapshots, notices } = await shelved(directory, { z: 'present' })
     const before = JSON.stringify(sandbox.document())
     for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
       const refusal = await use().catch((error) => error)
@@ -150,11 +150,9 @@ test.for(DAMAGES)(
 test.for(['save', 'import', 'delete'] as const)(
   'a damaged file is kept under another name and reported on %s',
   async (how) => {
-    const first = await shelved(snapshotDirectory(), { a: 'one' })
-    await first.snapshots.save('base')
-    const file = join(first.directory, 'base.json')
+    const { directory, file } = await saved()
     fs.writeFileSync(file, '{"half": ')
-    const { sandbox, snapshots, notices } = await shelved(first.directory, { b: 'two' })
+    const { sandbox, snapshots, notices } = await shelved(directory, { b: 'two' })
     if (how === 'save') await snapshots.save('base')
     if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
     if (how === 'delete') await snapshots.delete('base')
@@ -166,8 +164,7 @@ test.for(['save', 'import', 'delete'] as const)(
 )
 
 test('a file that cannot be read at the moment is refused with the reason, and read the next time', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
-  await first.snapshots.save('base')
+  const { directory } = await saved()
   let failures = 1
   const files: Files = {
     ...nodeFiles,
@@ -176,7 +173,7 @@ test('a file that cannot be read at the moment is refused with the reason, and r
       return nodeFiles.read(path)
     },
   }
-  const { sandbox, snapshots } = await shelved(first.directory, {}, files)
+  const { sandbox, snapshots } = await shelved(directory, {}, files)
   await expect(snapshots.restore('base')).rejects.toThrow('base.json cannot be read: EMFILE')
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'one' })
@@ -226,9 +223,8 @@ test('one of two saves for the last place is refused, also on the disk', async (
 })
 
 test('temporary files that a crash has left are removed at the next start', async () => {
-  const { snapshots, directory } = await shelved(snapshotDirectory())
-  await snapshots.save('base')
-  fs.writeFileSync(join(directory, 'base.json.tmp'), 'half')
+  const { directory, file } = await saved()
+  fs.writeFileSync(`${file}.tmp`, 'half')
   await shelved(directory)
   expect(fs.readdirSync(directory)).toEqual(['base.json'])
 })
@@ -270,16 +266,15 @@ test('a starting state that cannot be used is refused with place and fix', async
 })
 
 test('snapshots of an earlier sandbox are moved aside with its starting state when its name is used again', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState())
   await first.snapshots.save('base')
   const second = await shelved(first.directory)
   await second.snapshotStore.begin(undefined)
   expect([await second.snapshots.list(), await second.snapshots.start()]).toEqual([[], undefined])
-  expect(second.notices).toMatchObject([
-    { event: 'snapshots_orphaned', level: 'warn', kept: `${first.directory}.orphaned-1` },
-  ])
-  expect(fs.readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
+  const kept = `${first.directory}.orphaned-1`
+  expect(second.notices).toMatchObject([{ event: 'snapshots_orphaned', level: 'warn', kept }])
+  expect(fs.readdirSync(kept).sort()).toEqual(['(start).json', 'base.json'])
 })
 
 test('a starting state that an interrupted removal has left is removed without a report', async () => {
