@@ -2,16 +2,8 @@ import { expect, test } from 'vitest'
 import { zodIssues } from '../zod-issues.ts'
 import { compare, type Matchable, matches, matchSchema, type RequestMatch } from './request-match.ts'
 
-const caller = {
-  key_id: 'k1',
-  kind: 'user',
-  user_id: 'u1',
-  organization_id: 'o1',
-  teamspace_id: 't1',
-  account_admin: false,
-  permissions: [],
-  denied: [],
-} as const
+const who = { key_id: 'k1', kind: 'user', user_id: 'u1', organization_id: 'o1', teamspace_id: 't1' } as const
+const caller = { ...who, account_admin: false, permissions: [], denied: [] }
 
 const request: Matchable = {
   operation: 'pages.create',
@@ -107,10 +99,7 @@ test('an unrouted request fits no caller, no operation and no status', () => {
   expect(compare(match, unrouted).missed.map(({ actual }) => actual)).toEqual([null, null, null])
 })
 
-const operations = new Map([
-  ['pages.create', {}],
-  ['pages.list', {}],
-])
+const operations = new Map(['pages.create', 'pages.list'].map((name) => [name, {}]))
 
 const problems = (given: unknown) => {
   const result = matchSchema({ operations }, {}).safeParse(given)

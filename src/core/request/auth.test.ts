@@ -8,18 +8,9 @@ import { type ApiKey, Authenticator, apiKeys, servicePrefix, userPrefix } from '
 const settings = new Settings()
 
 function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
-  return {
-    id,
-    kind: 'user',
-    token: seal(`token of ${id}`.replaceAll(' ', '-')),
-    user_id: 'u',
-    organization_id: 'o',
-    teamspace_id: 'ts',
-    account_admin: false,
-    permissions: [],
-    denied: [],
-    ...over,
-  }
+  const place = { user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
+  const rights = { account_admin: false, permissions: [], denied: [] }
+  return { id, kind: 'user', token: seal(`token-of-${id}`), ...place, ...rights, ...over }
 }
 
 function keysOf(...keys: readonly ApiKey[]) {
@@ -122,13 +113,8 @@ test('settings change the prefixes, and a token of a kind without keys is refuse
 
 test('a token with "@" is refused, because "@" selects a sandbox; missing fields of a key get empty defaults', () => {
   const key = { id: 'k', kind: 'user', token: 't', organization_id: 'o', teamspace_id: 'ts' }
-  expect(apiKeys.schema(settings).parse(key)).toEqual({
-    ...key,
-    user_id: null,
-    account_admin: false,
-    permissions: [],
-    denied: [],
-  })
+  const defaults = { user_id: null, account_admin: false, permissions: [], denied: [] }
+  expect(apiKeys.schema(settings).parse(key)).toEqual({ ...key, ...defaults })
   const refused = apiKeys.schema(settings).safeParse({ ...key, token: 'a@b' })
   expect(refused.error?.issues).toMatchObject([
     { path: ['token'], message: expect.stringMatching(/^must have no "@"/) },

@@ -8,13 +8,11 @@ const real = streamOf({ lines: [] })
 /** Timers that a test fires itself. */
 function timers() {
   const waiting = new Map<() => void, number>()
-  return {
-    waiting,
-    later: (ms: number, call: () => void) => {
-      waiting.set(call, ms)
-      return () => void waiting.delete(call)
-    },
+  const later = (ms: number, call: () => void) => {
+    waiting.set(call, ms)
+    return () => void waiting.delete(call)
   }
+  return { waiting, later }
 }
 
 test('while the clock of the sandbox runs, a pause is real time', async () => {

@@ -84,17 +84,14 @@ function machine(rate: number) {
   const state = { wall: WALL, elapsed: 500 }
   const host = Object.assign(() => state.wall, { elapsed: () => state.elapsed })
   const row = clockRow({ now: START, rate, skip_on_poll: false }, host)
-  return {
-    host,
-    clock: new Clock(host, row),
-    pass: (ms: number) => {
-      state.wall += ms
-      state.elapsed += ms
-    },
-    set: (by: number) => {
-      state.wall += by
-    },
+  const set = (by: number) => {
+    state.wall += by
   }
+  const pass = (ms: number) => {
+    set(ms)
+    state.elapsed += ms
+  }
+  return { host, clock: new Clock(host, row), pass, set }
 }
 
 test('a host clock that is set back does not stop the clock', () => {

@@ -16,39 +16,31 @@ import { InstantLimit } from './turn.ts'
 
 const hatch = (status: string, id = '1') => ({ id, status }) as Row
 
-const open: EventHandler = {
-  kind: 'open',
-  description: 'Opens the hatch, and touches a record of the same id elsewhere.',
-  handle: ({ tx }) => {
+const handler = (kind: string, handle: EventHandler['handle']): EventHandler => ({
+  kind,
+  description: `The event ${kind}.`,
+  handle,
+})
+
+const events: readonly EventHandler[] = [
+  // It also touches a record of the same id elsewhere.
+  handler('open', ({ tx }) => {
     tx.put('alarms', hatch('loud'))
     tx.put('hatches', hatch('open', '2'))
     tx.put('hatches', hatch('open'))
-  },
-}
-const look: EventHandler = { kind: 'look', description: 'Changes nothing.', handle: () => {} }
-const script: EventHandler = {
-  kind: 'script',
-  description: "Runs a user's script, which is wrong.",
-  handle: () => {
+  }),
+  handler('look', () => {}),
+  handler('script', () => {
     throw new ScriptFault('x is not defined')
-  },
-}
-const refused: EventHandler = {
-  kind: 'refused',
-  description: 'Is refused.',
-  handle: () => refuse('conflict', { detail: 'The hatch is locked.' }),
-}
-const odd: EventHandler = {
-  kind: 'odd',
-  description: 'Throws what is no error.',
-  handle: () => {
+  }),
+  handler('refused', () => refuse('conflict', { detail: 'The hatch is locked.' })),
+  handler('odd', () => {
     throw 'a word'
-  },
-}
+  }),
+]
 
 async function house() {
   const defects: unknown[] = []
-  const events = [open, look, script, refused, odd]
   const resource: Resource = { name: 'house', operations: [], collections: [], events }
   const all = service([resource], serviceFacts)
   const host = () => START
