@@ -61,12 +61,6 @@ test.for([10, 100, 1_000, 5_000, 60_000])(
   },
 )
 
-test('the same with waits that double', () => {
-  const doubling = Array.from({ length: 39 }, (_, n) => Math.min(60_000, 100 * 2 ** n))
-  const steps = [...after(good, times(2, 1_000)), ...after(missing, doubling, 3_000)]
-  expect(only('retry.pointless', steps)).toEqual(['warning retry.pointless'])
-})
-
 test.for<[what: string, waits: number[], expected: string[]]>([
   ['once a second for a minute', times(60, 1_000), []],
   ['once a second for longer', times(61, 1_000), ['warning retry.pointless']],
