@@ -28,9 +28,7 @@ test('an emulator without fixtures starts with demo', async () => {
   expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
 })
 
-test('the shipped records of demo are those of the default seed', {
-  tags: ['R296'],
-}, async () => {
+test('the shipped records of demo are those of the default seed', { tags: ['R296'] }, async () => {
   const shipped = readFileSync('fixtures/demo.seed-1.json', 'utf8')
   expect(shipped, 'run "npm run fixtures"').toBe(await readyRecordsOfDemo())
 })
@@ -107,18 +105,14 @@ test('schedules in demo have the five fields of cron', async () => {
   expect(schedules.filter((schedule) => !/^([\d*/,-]+ ){4}[\d*/,-]+$/.test(schedule))).toEqual([])
 })
 
-test('content blocks of any type are returned as written', {
-  tags: ['R290'],
-}, async () => {
+test('content blocks of any type are returned as written', { tags: ['R290'] }, async () => {
   const contentsOf = (messages: Rows) => messages.map(({ content }) => content)
   const written = contentsOf(shipped('demo').collections.messages)
   expect(new Set(written.flat().map(({ type }) => type))).toEqual(new Set(['text', 'json', 'hologram']))
   expect(contentsOf(await demo('messages'))).toEqual(written)
 })
 
-test('the keys of demo are what their names suggest', {
-  tags: ['R227'],
-}, async () => {
+test('the keys of demo are what their names suggest', { tags: ['R227'] }, async () => {
   const keys = (await demo('api_keys')).map(({ id, kind, teamspace_id, account_admin, permissions }) => [
     id,
     kind,

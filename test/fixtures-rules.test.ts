@@ -20,9 +20,8 @@ test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@exam
 )
 
 test('an unknown category is refused, and the message lists the eleven', { tags: ['R035'] }, async () => {
-  const [issue, ...others] = await issuesOf(
-    demoWith('skills', 'skill-takeoff', () => ({ category: 'gardening' })),
-  )
+  const fixtures = demoWith('skills', 'skill-takeoff', () => ({ category: 'gardening' }))
+  const [issue, ...others] = await issuesOf(fixtures)
   expect(issue?.pointer).toBe('/collections/skills/0/category')
   for (const category of skillCategories) expect(issue?.detail).toContain(category)
   expect(others).toEqual([])
@@ -43,6 +42,8 @@ const page = (id: string, name: string) => {
   const facts = { teamspace_id: 'teamspace-demo', scope: 'teamspace', created_at: '-1d' }
   return { id, name, ...facts }
 }
+
+const A = page('a', 'A')
 
 test('a document may have an organization and further ones in its collections', async () => {
   const organization = { id: 'org-a', name: 'A' }
@@ -101,9 +102,8 @@ test.for([
   ['itself', { 'a.json': { extends: 'a.json' } }],
   ['another that extends it', { 'a.json': { extends: 'b.json' }, 'b.json': { extends: './a.json' } }],
 ] as const)('a document that extends %s is refused', async ([, files]) => {
-  await expect(readFixtures(written(files))).rejects.toThrow(
-    /\/extends: forms a cycle that contains .*a\.json/,
-  )
+  const cycle = /\/extends: forms a cycle that contains .*a\.json/
+  await expect(readFixtures(written(files))).rejects.toThrow(cycle)
 })
 
 test('a pointer into a document that extends another counts the records of that document', async () => {
@@ -148,23 +148,11 @@ test.for([
   [{ generate: { pages: -1 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
   [{ generate: { pages: 1.5 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
   [{ generate: { pages: '7' } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
-  [
-    { generate: { connections: 1 } },
-    '/generate/connections',
-    'cannot be generated; write them under /collections',
-  ],
+  [{ generate: { connections: 1 } }, '/generate/connections', 'cannot be generated; write them under /coll'],
   [{ collections: { pages: {} } }, '/collections/pages', 'must be an array of records'],
   [{ collections: { pages: [7] } }, '/collections/pages/0', 'must be of the type object, not number'],
-  [
-    { collections: { pages: [page('a', 'A'), page('a', 'B')] } },
-    '/collections/pages/1/id',
-    '"a" is used twice',
-  ],
-  [
-    { collections: { pages: [{ ...page('a', 'A'), colour: 1 }] } },
-    '/collections/pages/0/colour',
-    'not a known field',
-  ],
+  [{ collections: { pages: [A, A] } }, '/collections/pages/1/id', '"a" is used twice'],
+  [{ collections: { pages: [{ ...A, colour: 1 }] } }, '/collections/pages/0/colour', 'not a known field'],
 ] as const)('the sandbox %j is refused at %s', async ([document, pointer, detail]) => {
   const [issue, ...others] = await issuesOf({ extends: 'empty', ...document } as unknown as JsonObject)
   expect(issue?.pointer).toBe(pointer)

@@ -33,9 +33,8 @@ test('ids are 24 hexadecimal characters that sort in order of creation', { tags:
 test('UUIDs have the form of version 4 and differ', () => {
   const uuids = Array.from({ length: 1_000 }, (_, n) => uuid(1, n))
   expect(new Set(uuids).size).toBe(1_000)
-  expect(
-    uuids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id)),
-  ).toBe(true)
+  const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+  expect(uuids.every((id) => form.test(id))).toBe(true)
 })
 
 test('a draw depends only on the seed and its labels', { tags: ['R296'] }, () => {
@@ -61,7 +60,7 @@ test('draws are spread evenly', () => {
   expect(Math.max(...counts)).toBeLessThan(1_150)
 })
 
-test('a sealed secret is not readable, is sealed once, and only in the named fields', {
+test('a secret is sealed once, is not readable, and only the named fields are', {
   tags: ['R049'],
 }, () => {
   const sealed = seal('live_owner')

@@ -41,8 +41,8 @@ test.for<[what: string, schema: unknown, message: RegExp]>([
   ['300,000 characters', { enum: ['a'.repeat(300_000)] }, /has more than 200000 characters/],
   ['20,000 levels', nested(20_000), /nested too deep/],
   [
-    'an $id twice',
-    { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'string' } } },
+    'one $id twice',
+    { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'null' } } },
     /more than one schema/,
   ],
 ])('%s is refused when it is loaded', ([, schema, message]) => {

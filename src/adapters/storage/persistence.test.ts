@@ -48,9 +48,7 @@ test('D1 every commit survives a kill before any checkpoint', async () => {
   expect(said(again)).toEqual([])
 })
 
-test('a response and its idempotency record survive a kill together', {
-  tags: ['R280', 'R278'],
-}, async () => {
+test('a response and its record survive a kill together', { tags: ['R280', 'R278'] }, async () => {
   const { file, sandbox } = await started()
   change(sandbox, ({ tx, now }) => {
     rememberResponse(tx, { id: 'k', fingerprint: 'f', status: 200, body: { id: 'x' } }, now)

@@ -7,6 +7,7 @@ const callsIn = (steps: Step[]) => reportOn(steps).judged.calls
 
 const create: Step = { body: { name: 'a' } }
 const failed: Step = { ...create, status: 503 }
+const id = { 'x-request-id': 'r' }
 
 test.for<[what: string, calls: number, steps: Step[]]>([
   ['a repetition after a refusal', 1, [failed, create]],
@@ -14,11 +15,7 @@ test.for<[what: string, calls: number, steps: Step[]]>([
   ['two equal requests after a success', 2, [create, create]],
   ['a request that was cut before its caller was known', 1, [{ ...create, status: 0, caller: '' }, create]],
   ['the same key after a success: a replay', 2, Array<Step>(2).fill({ ...create, key: 'k' })],
-  [
-    'the same request id',
-    1,
-    [{ ...failed, headers: { 'x-request-id': 'r' } }, { headers: { 'x-request-id': 'r' } }],
-  ],
+  ['the same request id', 1, [{ ...failed, headers: id }, { headers: id }]],
   ['a request that came before the first one had ended', 2, [{ ...failed, took: 50 }, create]],
   [
     'a request on a connection that was open before the refusal, so that it was sent before it',

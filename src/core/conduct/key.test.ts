@@ -17,12 +17,7 @@ test.for<[what: string, first: Step, next: Step, expected: string[]]>([
     { ...batch, key: 'b', created: ['things/2'] },
     ['error key.changed'],
   ],
-  [
-    'a new key, one record',
-    { ...batch, status: 0, key: 'a' },
-    { ...batch, key: 'b' },
-    ['warning key.changed'],
-  ],
+  ['a new key, 1 record', { ...batch, status: 0, key: 'a' }, { ...batch, key: 'b' }, ['warning key.changed']],
   ['the same key', { ...lost, key: 'a' }, { ...batch, key: 'a' }, []],
   ['another key after a refusal', { ...batch, status: 503, key: 'a' }, { ...batch, key: 'b' }, []],
   ['another key after a success', { ...lost, status: 200, key: 'a' }, { ...batch, key: 'b' }, []],

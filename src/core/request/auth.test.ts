@@ -29,7 +29,7 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('a registered key gives a caller with the fields of its record except the token', {
+test('a registered key gives a caller with the fields of its record', {
   tags: ['R227'],
 }, () => {
   const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
@@ -70,9 +70,7 @@ test('a missing header and an unknown token get different messages, and the refu
   expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
 })
 
-test('the stored digest is not accepted as a token', {
-  tags: ['R231'],
-}, () => {
+test('the stored digest is not accepted as a token', { tags: ['R231'] }, () => {
   const { registered, any } = keysOf(keyOf('one'))
   for (const authenticator of [registered, any]) {
     const refusal = refusalOf(authenticator, `Bearer ${seal('token-of-one')}`)
@@ -90,9 +88,7 @@ test('a change or a removal of a key has an effect on the next request', () => {
   expect(found()).toBeUndefined()
 })
 
-test('an unknown token may act as the first key of the kind of its prefix', {
-  tags: ['R227'],
-}, () => {
+test('an unknown token may act as the first key of the kind of its prefix', { tags: ['R227'] }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
   const { any } = keysOf(...keys)
   const actsAs = (token: string) =>
@@ -101,7 +97,7 @@ test('an unknown token may act as the first key of the kind of its prefix', {
   expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
 })
 
-test('settings change the prefixes, and a token of a kind without keys is refused', {
+test('settings change the prefixes; a token of a kind without keys is refused', {
   tags: ['U069'],
 }, () => {
   const { any } = keysOf(keyOf('u'))
@@ -116,9 +112,7 @@ test('a token with "@" is refused, because "@" selects a sandbox; missing fields
   const defaults = { user_id: null, account_admin: false, permissions: [], denied: [] }
   expect(apiKeys.schema(settings).parse(key)).toEqual({ ...key, ...defaults })
   const refused = apiKeys.schema(settings).safeParse({ ...key, token: 'a@b' })
-  expect(refused.error?.issues).toMatchObject([
-    { path: ['token'], message: expect.stringMatching(/^must have no "@"/) },
-  ])
+  expect(refused.error?.issues[0]?.message).toMatch(/^must have no "@"/)
   for (const wrong of [{ id: '' }, { token: '' }, { kind: 'robot' }, { more: 1 }] as object[])
     expect(apiKeys.schema(settings).safeParse({ ...key, ...wrong }).success).toBe(false)
 })

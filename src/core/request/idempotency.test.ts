@@ -18,9 +18,7 @@ function remember(store: Store, id: string, at: number, body: Json = { id }): vo
   store.transaction(new Date(at).toISOString(), (tx) => rememberResponse(tx, record, at))
 }
 
-test('for 24 hours a key is that of one body, and then it is free', {
-  tags: ['R276', 'R277', 'R278'],
-}, () => {
+test('for 24 hours a key is that of one body', { tags: ['R276', 'R277', 'R278'] }, () => {
   const store = new Store()
   remember(store, 'k', T0, { name: 'first' })
   const recall = (print: string, now: number) => recallResponse(store.begin(), 'k', print, now)
@@ -29,9 +27,7 @@ test('for 24 hours a key is that of one body, and then it is free', {
   expect([recall('print of k', T0 + DAY), recall('another print', T0 + DAY)]).toEqual([undefined, undefined])
 })
 
-test('a new record deletes exactly the records that have expired', {
-  tags: ['R278'],
-}, () => {
+test('a new record deletes exactly the records that have expired', { tags: ['R278'] }, () => {
   const store = new Store()
   for (const [n, id] of ['a', 'b', 'c'].entries()) remember(store, id, T0 + n)
   remember(store, 'd', T0 + DAY + 1)

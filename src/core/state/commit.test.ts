@@ -84,11 +84,7 @@ test.each([
   ['emptied', some(3_000, 1), []],
   ['filled', [], some(3_000, 1)],
   ['changed in every record', some(3_000, 1), some(3_000, 2)],
-  [
-    'replaced by other records',
-    some(3_000, 1),
-    some(3_000, 1).map((each) => ({ ...each, id: `x${each.id}` })),
-  ],
+  ['replaced by others', some(3_000, 1), some(3_000, 1).map((each) => ({ ...each, id: `x${each.id}` }))],
 ])('a large table that is %s is in the log as a whole', (_what, before, after) => {
   const { commit, line, left, replayed } = replaced(before, after)
   expect(left).toEqual(after)
