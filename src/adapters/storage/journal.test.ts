@@ -19,9 +19,9 @@ function commit(revision: number, id: string, text = ''): Commit {
   return { revision, at: AT, changes: [{ table: 'notes', id, before: undefined, after }] }
 }
 
-function opened(files: Files = nodeFiles) {
+function opened(files: Files = nodeFiles, onLost = (_: JournalWriter) => {}) {
   const path = join(folder(onTestFinished), 'sandbox.json.journal')
-  const journal = new JournalWriter({ files, path, onLost: () => {} })
+  const journal: JournalWriter = new JournalWriter({ files, path, onLost: () => onLost(journal) })
   journal.begin({ file: null, revision: 0 })
   onTestFinished(() => journal.close())
   return { journal, path }
@@ -191,18 +191,10 @@ test('lines whose write fails are not held any longer', () => {
 
 test('a lost journal is replaced before the first line that is held, not after it', () => {
   const lost: string[] = []
-  const path = join(folder(onTestFinished), 'sandbox.json.journal')
-  const files: Files = { ...nodeFiles, sizeAt: () => undefined }
-  const journal = new JournalWriter({
-    files,
-    path,
-    onLost: () => {
-      lost.push('lost')
-      journal.begin({ file: null, revision: 0 })
-    },
+  const { journal, path } = opened({ ...nodeFiles, sizeAt: () => undefined }, (journal) => {
+    lost.push('lost')
+    journal.begin({ file: null, revision: 0 })
   })
-  journal.begin({ file: null, revision: 0 })
-  onTestFinished(() => journal.close())
   journal.append(commit(1, 'a'), true)
   journal.append(commit(2, 'b'), true)
   journal.flush()

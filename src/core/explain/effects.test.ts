@@ -1,7 +1,4 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyPatch } from '../../../test/support/apply-patch.ts'
-import type { Json, JsonObject } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Change, Row } from '../state/commit.ts'
 import { effectsOf, inShort, jsonPatch } from './effects.ts'
@@ -51,45 +48,6 @@ test('in short, up to three records of a kind are named', () => {
   ]
   expect(inShort(effects(many))).toBe('it created 4 records, scheduled 1 event and enqueued 1 webhook')
 })
-
-const key = fc.constantFrom('a', 'b', '__proto__', 'constructor', 'x/y', 'm~n', '~1', '', 'status')
-const value: fc.Arbitrary<Json> = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { depthSize: 'small' },
-    fc.constantFrom<Json>(null, true, 0, 'text'),
-    fc.array(fc.integer(), { maxLength: 3 }),
-    tie('object'),
-  ),
-  object: fc
-    .array(fc.tuple(key, tie('value')), { maxLength: 4 })
-    .map((entries) => Object.fromEntries(entries)),
-})).value as fc.Arbitrary<Json>
-const record = fc
-  .array(fc.tuple(key, value), { maxLength: 5 })
-  .map((entries) => ({ ...Object.fromEntries(entries), id: 'r' }) as Row)
-
-test('the patch turns the record before into the record after, whatever its fields are called', () => {
-  fc.assert(
-    fc.property(
-      fc.option(record, { nil: undefined }),
-      fc.option(record, { nil: undefined }),
-      (before, after) => {
-        const result = applyPatch(before as unknown as Json | undefined, jsonPatch(before, after))
-        expect(JSON.stringify(sorted(result))).toBe(JSON.stringify(sorted(after as unknown as Json)))
-      },
-    ),
-    { numRuns: 1_000 },
-  )
-})
-
-// Patches do not keep the order of fields.
-function sorted(value: Json | undefined): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  return Object.entries(value as JsonObject)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => [name, sorted(member)])
-}
 
 test('a new record is added as a whole, and a deleted one is removed as a whole', () => {
   const row = { id: 'r', name: 'x' }
