@@ -171,10 +171,8 @@ test('lines that are held are one write, with the next line or at a flush', () =
   journal.append(commit(4, 'd', 'ä'.repeat(100_000)), true)
   journal.flush()
   journal.flush()
-  expect([writes, revisions(readJournal(nodeFiles, path))]).toEqual([
-    [3, 1],
-    [1, 2, 3, 4],
-  ])
+  expect(writes).toEqual([3, 1])
+  expect(revisions(readJournal(nodeFiles, path))).toEqual([1, 2, 3, 4])
 })
 
 test('lines whose write fails are not held any longer', () => {

@@ -91,11 +91,8 @@ function live(sandbox: Sandbox, step: Step): void {
   }
 }
 
-const FAILED_EVENT: Step[] = [
-  { do: 'shout', id: 'c', after: 0 },
-  { do: 'save', name: 'x' },
-  { do: 'restore', name: 'x' },
-]
+const SAVED: readonly Step[] = (['save', 'restore'] as const).map((step) => ({ do: step, name: 'x' }))
+const FAILED_EVENT: Step[] = [{ do: 'shout', id: 'c', after: 0 }, ...SAVED]
 
 test('any sequence of writes, saves and restores results in the same state as with copies of the document', async () => {
   await fc.assert(

@@ -64,11 +64,7 @@ test('the version of a table grows with each change of that table only', () => {
 })
 
 test('a commit contains the order only of tables whose order a replay would lose', () => {
-  const rows = [
-    { id: 'a', value: 1 },
-    { id: 'b', value: 2 },
-    { id: 'c', value: 3 },
-  ]
+  const rows = ['a', 'b', 'c'].map((id, n) => ({ id, value: n + 1 }))
   const orderOf = (change: (store: Store) => void) => {
     const start = storeWith(...rows)
     start.load('others', [{ id: 'x' }])

@@ -4,10 +4,7 @@ import { contents, NOW, storeWith, type Thing, things } from '../../../test/supp
 import { type Commit, type Journal, logged } from './commit.ts'
 import type { Store } from './store.ts'
 
-const START = [
-  { id: 'a', value: 1 },
-  { id: 'b', value: 2 },
-]
+const START = ['a', 'b'].map((id, n) => ({ id, value: n + 1 }))
 
 /** A journal in memory whose writes fail as planned. */
 class MemoryJournal implements Journal {

@@ -22,16 +22,10 @@ function plan(
 
 /** Work that is pending after each event, and done as soon as an advance waits for it. */
 function busyAfterEach(sandbox: Sandbox): PendingWork {
-  const work = {
-    isIdle: true,
-    isRequesting: false,
-    whenIdle: async () => {
-      work.isIdle = true
-    },
-  }
-  sandbox.listeners.onEvent(() => {
-    work.isIdle = false
-  })
+  const work = { isIdle: true, isRequesting: false, whenIdle: async () => {} }
+  const set = (isIdle: boolean) => () => void Object.assign(work, { isIdle })
+  work.whenIdle = async () => set(true)()
+  sandbox.listeners.onEvent(set(false))
   return work
 }
 
@@ -127,10 +121,7 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
   plan(sandbox, ['chain', 'r/1', 1 * SECOND])
   host += 200_000 * SECOND
   await expect(advance(sandbox, minute)).rejects.toMatchObject({
-    code: 'conflict',
-    options: {
-      mitigation: expect.stringContaining('"workspace-emulator clock rate 0" stops it where it is'),
-    },
+    options: { mitigation: expect.stringContaining('"workspace-emulator clock rate 0" stops it') },
   })
   // The clock is still late: every due event is still scheduled.
   expect(lagOf(sandbox)).toBe(START + 200_000 * SECOND - sandbox.clock.now)
