@@ -28,13 +28,13 @@ function replaceIn(path: string, from: string, to: string): void {
 const OF_FILE = /Fix the file, or move it away and start with --discard-journal/
 const WHOLE = { a: 'one', b: 'text of b', c: 'text of c', d: 'text of d' }
 
-/** Files that stop the start, the message, and the notes after a start with --discard-journal; undefined: it is stopped, too. */
-const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, object | undefined])[] = [
+/** Files that stop the start, the message, and the notes after a start with --discard-journal; null: it is stopped, too. */
+const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, discarded?: object | null])[] = [
   [
     'a state file that is cut',
     (file) => fs.writeFileSync(file, fs.readFileSync(file).subarray(0, 100)),
     /with --discard-journal to use the present file/,
-    undefined,
+    null,
   ],
   [
     'a state file that was edited after a kill',
@@ -52,25 +52,21 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, objec
     'a journal with a damaged line in the middle',
     (file) => replaceIn(`${file}.journal`, 'text of c', 'Text of c'),
     /journal, byte \d+: a damaged line begins here\. Nothing has been changed\. To keep the change before it, cut the journal there: truncate -s \d+ ".*\.journal"\. To use .*sandbox\.json without its journal, start with --discard-journal\.$/,
-    { a: 'one' },
   ],
   [
     'a journal whose first line is damaged',
     (file) => replaceIn(`${file}.journal`, '"journal"', '"Journal"'),
     /journal, byte 0: a damaged line begins here/,
-    { a: 'one' },
   ],
   [
     'an empty journal',
     (file) => fs.writeFileSync(`${file}.journal`, ''),
     /journal, byte 0: it has no complete first line/,
-    { a: 'one' },
   ],
   [
     'a journal of another format',
     (file) => fs.writeFileSync(`${file}.journal`, encodeLine({ journal: 4, file: null, revision: 0 })),
     /journal, byte 0: its format is 4; this version reads 3/,
-    { a: 'one' },
   ],
   [
     'a journal that lacks a line',
@@ -79,7 +75,6 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, objec
       fs.writeFileSync(`${file}.journal`, lines.filter((line) => !line.includes('text of c')).join('\n'))
     },
     /journal, byte \d+: commits before it are missing/,
-    { a: 'one' },
   ],
   [
     'a journal with a change that does not fit',
@@ -89,26 +84,28 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, objec
       fs.appendFileSync(`${file}.journal`, line)
     },
     /byte \d+: the journal changes notes\/nobody, which does not exist at that point.* To keep the 3 changes before it/,
-    { a: 'one' },
   ],
 ]
 
-test.each(DAMAGES)('D6 %s stops the start and is left untouched', async (_, damage, message, discarded) => {
-  const file = await afterKill()
-  damage(file)
-  const before = filesIn(file)
-  await expect(open(file, { start: { fresh: 'new' } })).rejects.toThrow(message)
-  expect(filesIn(file)).toEqual(before)
-  if (discarded === undefined) {
-    await expect(open(file, { discardJournal: true })).rejects.toThrow(OF_FILE)
+test.each(DAMAGES)(
+  'D6 %s stops the start and is left untouched',
+  async (_, damage, message, discarded = { a: 'one' }) => {
+    const file = await afterKill()
+    damage(file)
+    const before = filesIn(file)
+    await expect(open(file, { start: { fresh: 'new' } })).rejects.toThrow(message)
     expect(filesIn(file)).toEqual(before)
-    return
-  }
-  const again = await opened(file, { discardJournal: true, start: { fresh: 'new' } })
-  expect([texts(again.sandbox), said(again)]).toEqual([discarded, ['journal_discarded']])
-  put(again.sandbox, 'z', 'later')
-  expect(texts((await opened(killed(file))).sandbox)).toEqual({ ...discarded, z: 'later' })
-})
+    if (discarded === null) {
+      await expect(open(file, { discardJournal: true })).rejects.toThrow(OF_FILE)
+      expect(filesIn(file)).toEqual(before)
+      return
+    }
+    const again = await opened(file, { discardJournal: true, start: { fresh: 'new' } })
+    expect([texts(again.sandbox), said(again)]).toEqual([discarded, ['journal_discarded']])
+    put(again.sandbox, 'z', 'later')
+    expect(texts((await opened(killed(file))).sandbox)).toEqual({ ...discarded, z: 'later' })
+  },
+)
 
 test('the ways out of a damaged journal and of an edited file keep what they promise', async () => {
   const damaged = await afterKill()
