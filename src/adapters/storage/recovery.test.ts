@@ -87,9 +87,9 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, disca
   ],
 ]
 
-test.each(DAMAGES)(
+test.for(DAMAGES)(
   'D6 %s stops the start and is left untouched',
-  async (_, damage, message, discarded = { a: 'one' }) => {
+  async ([, damage, message, discarded = { a: 'one' }]) => {
     const file = await afterKill()
     damage(file)
     const before = filesIn(file)
