@@ -1,20 +1,9 @@
 import { expect, test } from 'vitest'
 import { didYouMean } from './did-you-mean.ts'
 
-const KNOWN = [
-  'name',
-  '--help',
-  'copy',
-  'typo',
-  'add',
-  'id',
-  'nth',
-  'tag',
-  'slow-drip',
-  'lost-response-after-commit',
-  'start',
-  'status',
-]
+const KNOWN = 'name --help copy typo add id nth tag slow-drip lost-response-after-commit start status'.split(
+  ' ',
+)
 
 test.for([
   ['nht', 'nth'],

@@ -3,10 +3,8 @@ import { load, loaded } from './load.ts'
 import { once } from './once.ts'
 
 test('a package that cannot be loaded is refused in one line, with the way out', async () => {
-  const refused = {
-    code: 'service_unavailable',
-    message: expect.stringMatching(/^A part .* 'no-package'\)\. Nothing/),
-  }
+  const message = expect.stringMatching(/^A part .* 'no-package'\)\. Nothing/)
+  const refused = { code: 'service_unavailable', message }
   expect(() => load('no-package')).toThrow(expect.objectContaining(refused))
   await expect(loaded(import('no-package' as string))).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(load('zod')).toHaveProperty('object')

@@ -11,24 +11,7 @@ const CONTROLS = [
   ...Array.from({ length: 33 }, (_, code) => String.fromCharCode(code + 0x7f)),
   ...['\u2028', '\u2029', '\u061c', '\u200e', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069'],
 ]
-const PARTS = [
-  ...CONTROLS,
-  "'",
-  '"',
-  '`',
-  '$',
-  '${',
-  '\\',
-  '*/',
-  '//',
-  '|',
-  '::',
-  '%',
-  '<b>',
-  '\n::error::',
-  '!',
-  ' ',
-]
+const PARTS = [...CONTROLS, ...`'"\`$\\|%! `, '${', '*/', '//', '::', '<b>', '\n::error::']
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...PARTS), anyText()), { maxLength: 20 })
   .map((all) => all.join(''))
@@ -96,14 +79,7 @@ test('a code span ends only at its end, and a cell of a table, too', () => {
 test('an annotation is one command of a workflow with one title', () => {
   fc.assert(
     fc.property(hostile, (text) => {
-      const [, level, title, message] =
-        annotation('error', text, [text]).match(/^::(\w+) title=(.*?)::(.*)$/) ?? []
-      expect([level, title?.includes(':'), title?.includes(','), message !== undefined]).toEqual([
-        'error',
-        false,
-        false,
-        true,
-      ])
+      expect(annotation('error', text, [text])).toMatch(/^::error title=[^:,]*::.*$/)
     }),
   )
 })

@@ -14,22 +14,6 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn()
 }
 
-test('due events run in batches, and the event loop turns between the batches', async () => {
-  let host = START
-  const sandbox = await clockwork({ rate: 1, host: () => host })
-  change(sandbox, ({ schedule }) => {
-    for (let n = 0; n < 2_300; n++) schedule(event('tick', `r/${n}`, START + 1_000 + n))
-  })
-  onTestFinished(keepAwake(sandbox))
-  host += 60_000
-  // A request runs the first batch and leaves the rest.
-  expect(runDueEvents(sandbox)).toMatchObject({ ran: 500, reached: false })
-  const seen = new Set<number>()
-  await until(() => seen.add(ran(sandbox).length).has(2_300))
-  expect([...seen]).toEqual([500, 1_000, 1_500, 2_000, 2_300])
-  expect(sandbox.advances.running).toBeUndefined()
-})
-
 test('an event that schedules itself endlessly at one instant is reported once, and requests are still served', async () => {
   let host = START
   const defects: unknown[] = []

@@ -11,10 +11,7 @@ test.for<[options: object, description: string]>([
   [{ clock: new Date(0) }, '/clock: must be of the type string'],
   [{ rate: -1 }, '/rate: must be at least 0'],
   [{ seed: 1.5 }, '/seed: must be'],
-  [
-    { fixtures: 5 },
-    '/fixtures: must be the name of shipped fixtures, the path of a JSON file, or a fixtures',
-  ],
+  [{ fixtures: 5 }, '/fixtures: must be the name of shipped fixtures, the path of a JSON file, or a'],
   [{ settings: './settings.json' }, '/settings: must be an object'],
   [{ limits: 'off' }, '/limits: must be of the type boolean, not string'],
   [{ auth: 'none' }, '/auth: must be one of "registered", "any"'],
@@ -27,10 +24,8 @@ test.for<[options: object, description: string]>([
 })
 
 test('options that are not an object are refused', async () => {
-  await expect(startEmulator('demo' as EmulatorOptions)).rejects.toThrow('must be of the type object')
-  await expect(startEmulator(null as unknown as EmulatorOptions)).rejects.toThrow(
-    'must be of the type object',
-  )
+  for (const options of ['demo', null] as unknown[] as EmulatorOptions[])
+    await expect(startEmulator(options)).rejects.toThrow('must be of the type object')
 })
 
 test('an undefined option counts as absent, and a token allows other addresses', async () => {

@@ -7,49 +7,23 @@ const meta = new Ajv2020({ strict: false, logger: false, validateFormats: false 
   'https://json-schema.org/draft/2020-12/schema',
 )
 
-const KEYWORDS = [
-  ...['$anchor', '$comment', '$dynamicAnchor', '$dynamicRef', '$id', '$recursiveAnchor', '$recursiveRef'],
-  ...['$vocabulary', 'additionalProperties', 'const', 'contains', 'contentEncoding', 'contentMediaType'],
-  ...['contentSchema', 'default', 'definitions', 'dependencies', 'dependentRequired', 'dependentSchemas'],
-  ...[
-    'deprecated',
-    'description',
-    'else',
-    'enum',
-    'examples',
-    'exclusiveMaximum',
-    'exclusiveMinimum',
-    'format',
-  ],
-  ...['if', 'items', 'maxContains', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minContains'],
-  ...[
-    'minItems',
-    'minLength',
-    'minProperties',
-    'minimum',
-    'multipleOf',
-    'pattern',
-    'prefixItems',
-    'properties',
-  ],
-  ...['propertyNames', 'readOnly', 'required', 'then', 'title', 'type', 'unevaluatedItems'],
-  ...['unevaluatedProperties', 'uniqueItems', 'unknown', 'writeOnly'],
-]
+const KEYWORDS = `
+  $anchor $comment $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $vocabulary
+  additionalProperties const contains contentEncoding contentMediaType contentSchema default
+  definitions dependencies dependentRequired dependentSchemas deprecated description else enum
+  examples exclusiveMaximum exclusiveMinimum format if items maxContains maxItems maxLength
+  maxProperties maximum minContains minItems minLength minProperties minimum multipleOf
+  pattern prefixItems properties propertyNames readOnly required then title type
+  unevaluatedItems unevaluatedProperties uniqueItems unknown writeOnly
+`
+  .trim()
+  .split(/\s+/)
+
 const VALUES: readonly Json[] = [
   ...[null, true, false, 0, 1, -1, 1.5, 1e300, '', 'a', 'string', 'a#b', 'a#', '#', 'A.b-c_1', '1a'],
   ...[[], [1], ['a'], ['a', 'a'], ['string', 'null'], ['string', 'strin'], [true], [{}, false], [{}, 1]],
-  ...[
-    {},
-    { a: 1 },
-    { a: true },
-    { a: {} },
-    { a: [] },
-    { a: ['b'] },
-    { a: ['b', 'b'] },
-    { a: { type: 'x' } },
-    { type: 'string' },
-  ],
-  ...[{ minLength: -1 }, { properties: { b: { items: 3 } } }],
+  ...[{ a: 1 }, { a: true }, { a: {} }, { a: [] }, { a: ['b'] }, { a: ['b', 'b'] }, { a: { type: 'x' } }],
+  ...[{}, { type: 'string' }, { minLength: -1 }, { properties: { b: { items: 3 } } }],
 ]
 
 test.for(KEYWORDS)('the table and the meta-schema agree on %s', { tags: ['R200', 'R274'] }, (keyword) => {

@@ -11,10 +11,7 @@ test.for<[string, JsonObject]>([
   ['no property', { type: 'object' }],
   ['properties', { ...line, title: 'Line', description: 'One line.' }],
   ['no other property', { ...line, additionalProperties: false }],
-  [
-    'a list of objects',
-    { type: 'object', properties: { lines: { type: 'array', items: line } }, required: ['lines'] },
-  ],
+  ['lists', { type: 'object', properties: { lines: { type: 'array', items: line } }, required: ['lines'] }],
   [
     'each other type',
     {
@@ -41,10 +38,7 @@ test.for<[string, JsonObject]>([
   ['several types', { type: ['object', 'null'] }],
   ['a keyword inside', { type: 'object', properties: { a: { type: 'string', maxLength: 0 } } }],
   ['a property that no value has', { type: 'object', properties: { a: false }, required: ['a'] }],
-  [
-    'a required property that is not allowed',
-    { type: 'object', additionalProperties: false, required: ['a'] },
-  ],
+  ['a property that is not allowed', { type: 'object', additionalProperties: false, required: ['a'] }],
   ['a name of every object', { type: 'object', properties: JSON.parse('{"__proto__":{"type":"string"}}') }],
   [
     'more schemas than are examined',

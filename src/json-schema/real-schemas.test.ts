@@ -22,16 +22,9 @@ function instantOf(text: unknown): number {
 }
 
 test('a date with a pattern is a date near now, in the form of the pattern', () => {
-  const titles = [
-    'pydantic payment',
-    'pydantic order',
-    'zod invoice',
-    'zod contract',
-    'written invoice',
-    'written letter',
-    'written meter',
-  ]
-  for (const output of outputsFor(...titles)) {
+  const pydantic = ['pydantic payment', 'pydantic order']
+  const written = ['written invoice', 'written letter', 'written meter']
+  for (const output of outputsFor(...pydantic, 'zod invoice', 'zod contract', ...written)) {
     const dates = Object.entries(output).filter(([name]) => /date|_on$|month/i.test(name))
     expect(dates.length).toBeGreaterThan(0)
     for (const [name, text] of dates)
@@ -127,7 +120,7 @@ test.for([
   ['zod contact', ({ country }) => country, 'US'],
   [
     'zod contact',
-    ({ city, postalCode }) => PLACES.some((each) => each.city === city && each.zip === postalCode),
+    ({ city, postalCode }) => PLACES.find((each) => each.city === city)?.zip === postalCode,
     true,
   ],
   ['zod receipt', ({ total }) => Number(total) < 300, true],

@@ -9,73 +9,47 @@ import { validatorOf } from './validator.ts'
 
 const accepts = (schema: JsonObject, value: Json) => validatorOf(schema).accepts(value)
 
-test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
-  [
-    object({}, { if: { required: [''] }, then: { required: ['x'] }, else: { required: ['y'] } }),
-    { y: 1 },
-    true,
-  ],
-  [
-    object({}, { if: { required: [''] }, then: { required: ['x'] }, else: { required: ['y'] } }),
-    { x: 1 },
-    false,
-  ],
-  [object({}, { not: { required: [''] } }), { y: 1 }, true],
-  [object({}, { not: { required: [''] } }), { '': 1 }, false],
-  [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1 }, true],
-  [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1, '': 1 }, false],
-  [object({}, { not: { dependencies: { a: [''] } } }), { a: 1 }, true],
-])('a property can have an empty name: %j, %j', (schema, value, accepted) => {
-  expect(accepts(schema, value)).toBe(accepted)
+const choice = { if: { required: [''] }, then: { required: ['x'] }, else: { required: ['y'] } }
+
+test.each<[keywords: JsonObject, value: Json, accepted: boolean]>([
+  [choice, { y: 1 }, true],
+  [choice, { x: 1 }, false],
+  [{ not: { required: [''] } }, { y: 1 }, true],
+  [{ not: { required: [''] } }, { '': 1 }, false],
+  [{ not: { dependentRequired: { a: [''] } } }, { a: 1 }, true],
+  [{ not: { dependentRequired: { a: [''] } } }, { a: 1, '': 1 }, false],
+  [{ not: { dependencies: { a: [''] } } }, { a: 1 }, true],
+])('a property can have an empty name: %j, %j', (keywords, value, accepted) => {
+  expect(accepts(object({}, keywords), value)).toBe(accepted)
 })
 
-test.each<[what: string, schema: JsonObject, value: Json, accepted: boolean]>([
+test.each<[what: string, keywords: JsonObject, items: Json[], accepted: boolean]>([
+  ['what does not match contains', { contains: { format: 'email' } }, ['a@b.example', 'x'], false],
+  ['what matches contains', { contains: { minLength: 2 } }, ['ab', 'cd'], true],
+  ['an item beside contains in a branch', { if: true, then: { contains: { const: 1 } } }, [1, 2], false],
+])('whether an item is unevaluated: %s', (_, keywords, items, accepted) => {
+  const schema = { type: ['array', 'object', 'string'], ...keywords, unevaluatedItems: false }
+  expect(accepts(schema as JsonObject, items)).toBe(accepted)
+})
+
+const ifA = { if: { properties: { a: { const: 1 } } }, then: { required: ['a'] } }
+const withoutA = { if: { required: ['a'] }, else: { properties: { b: {} } } }
+// 2020-12 no longer has `dependencies`.
+const dependent = { properties: { t: {} }, dependencies: { t: { properties: { a: { type: 'integer' } } } } }
+
+test.each<[what: string, keywords: object, value: Json, accepted: boolean]>([
   [
-    'what does not match contains',
-    { contains: { format: 'email' }, unevaluatedItems: false },
-    ['a@b.example', 'x'],
-    false,
-  ],
-  ['what matches contains', { contains: { minLength: 2 }, unevaluatedItems: false }, ['ab', 'cd'], true],
-  [
-    'an item beside contains in a branch',
-    { if: true, then: { contains: { const: 1 } }, unevaluatedItems: false },
-    [1, 2],
-    false,
-  ],
-  [
-    'a property of an if that fails',
-    object({ a: {} }, { if: { additionalProperties: false }, else: {}, unevaluatedProperties: false }),
+    'of an if that fails',
+    { properties: { a: {} }, if: { additionalProperties: false }, else: {} },
     { a: 1, b: 1 },
     false,
   ],
-  [
-    'a property of an if that holds',
-    object(
-      {},
-      { if: { properties: { a: { const: 1 } } }, then: { required: ['a'] }, unevaluatedProperties: false },
-    ),
-    { a: 1 },
-    true,
-  ],
-  [
-    'a property with the name of a method',
-    object({}, { if: { required: ['a'] }, else: { properties: { b: {} } }, unevaluatedProperties: false }),
-    { constructor: 1 },
-    false,
-  ],
-])('whether it is unevaluated: %s', (_, schema, value, accepted) => {
-  const whole = { type: ['array', 'object', 'string'], ...schema } as JsonObject
-  expect(accepts(whole, value)).toBe(accepted)
-})
-
-test('a property that only `dependencies` names is unevaluated, since 2020-12 no longer has the keyword', () => {
-  const schema = object(
-    { t: {} },
-    { dependencies: { t: { properties: { a: { type: 'integer' } } } }, unevaluatedProperties: false },
-  )
-  expect(accepts(schema, { t: 1 })).toBe(true)
-  expect(accepts(schema, { t: 1, a: 1 })).toBe(false)
+  ['of an if that holds', ifA, { a: 1 }, true],
+  ['with the name of a method', withoutA, { constructor: 1 }, false],
+  ['that properties names', dependent, { t: 1 }, true],
+  ['that only dependencies names', dependent, { t: 1, a: 1 }, false],
+])('whether a property is unevaluated: one %s', (_, keywords, value, accepted) => {
+  expect(accepts({ type: 'object', ...keywords, unevaluatedProperties: false }, value)).toBe(accepted)
 })
 
 test.each([

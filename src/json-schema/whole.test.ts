@@ -12,67 +12,40 @@ const nested = (levels: number, inner: Json = true): JsonObject => {
 const cyclic: Record<string, unknown> = { type: 'object' }
 cyclic.properties = { self: cyclic }
 
-const HOSTILE: Readonly<Record<string, readonly [schema: unknown, message: RegExp]>> = {
-  'a $ref to itself': [{ $ref: '#' }, /a \$ref leads back to itself/],
-  'a $ref that leads back': [loop({ $ref: '#/$defs/a' }), /a \$ref leads back to itself/],
-  'a $ref in allOf that leads back': [
-    loop({ allOf: [{ $ref: '#/$defs/a' }] }),
-    /a \$ref leads back to itself/,
-  ],
-  'a $ref for texts alone that leads back': [
-    { if: { type: 'string' }, then: { $ref: '#' } },
-    /a \$ref leads back to itself/,
-  ],
-  'a $dynamicRef to itself': [{ $dynamicAnchor: 'a', $dynamicRef: '#a' }, /a \$ref leads back to itself/],
-  'a $ref to another document': [
-    { $ref: 'other.json' },
-    /\$ref "other.json" has no target inside the schema/,
-  ],
-  'a $ref to the network': [
-    { $ref: 'http://127.0.0.1:1/' },
-    /\$ref "http:.*" has no target inside the schema/,
-  ],
-  'a $ref to the meta-schema': [
-    { $ref: 'https://json-schema.org/draft/2020-12/schema' },
-    /\$ref "https:.*" has no target inside the schema/,
-  ],
-  'a $ref without a target': [
-    { $ref: '#/$defs/none' },
-    /\$ref "#\/\$defs\/none" has no target inside the schema/,
-  ],
-  'another version': [{ $schema: 'http://json-schema.org/draft-07/schema#' }, /^\/\$schema must be https/],
-  'an asynchronous schema': [{ $async: true }, /\$async is not supported/],
-  'a type that does not exist': [{ properties: { a: { type: 'text' } } }, /^\/properties\/a\/type must be/],
-  'a keyword of draft-07': [{ items: [{}] }, /^\/items must be/],
-  'a pattern that is none': [
-    { properties: { a: { pattern: '(' } } },
-    /the pattern has to be a regular expression.*\/\(\//,
-  ],
-  'a property pattern that is none': [
-    { patternProperties: { '(': {} } },
-    /the pattern has to be a regular expression/,
-  ],
-  'a pattern that is too long': [
-    { pattern: 'a'.repeat(10_001) },
-    /the pattern is longer than 10000 characters/,
-  ],
-  'a pattern in 300 groups': [
-    { pattern: '('.repeat(300) + ')'.repeat(300) },
-    /nests its groups more than 200/,
-  ],
-  'a function': [{ type: 'string', parse: () => {} }, /values that JSON cannot represent/],
-  'a date': [{ const: new Date(0) }, /values that JSON cannot represent/],
-  NaN: [{ minimum: Number.NaN }, /values that JSON cannot represent/],
-  'an object that contains itself': [cyclic, /circular/],
-  '300,000 characters': [{ enum: ['a'.repeat(300_000)] }, /has more than 200000 characters/],
-  '20,000 levels': [nested(20_000), /nested too deep/],
-  'one $id twice': [
-    { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'string' } } },
+const loops = /a \$ref leads back to itself/
+const leadsNowhere = /\$ref ".+" has no target inside the schema/
+const isNoPattern = /the pattern has to be a regular expression/
+
+test.for<[what: string, schema: unknown, message: RegExp]>([
+  ['a $ref to itself', { $ref: '#' }, loops],
+  ['a $ref that leads back', loop({ $ref: '#/$defs/a' }), loops],
+  ['a $ref in allOf that leads back', loop({ allOf: [{ $ref: '#/$defs/a' }] }), loops],
+  ['a $ref for texts alone that leads back', { if: { type: 'string' }, then: { $ref: '#' } }, loops],
+  ['a $dynamicRef to itself', { $dynamicAnchor: 'a', $dynamicRef: '#a' }, loops],
+  ['a $ref to another document', { $ref: 'other.json' }, leadsNowhere],
+  ['a $ref to the network', { $ref: 'http://127.0.0.1:1/' }, leadsNowhere],
+  ['a $ref to the meta-schema', { $ref: 'https://json-schema.org/draft/2020-12/schema' }, leadsNowhere],
+  ['a $ref without a target', { $ref: '#/$defs/none' }, /"#\/\$defs\/none" has no target inside the schema/],
+  ['another version', { $schema: 'http://json-schema.org/draft-07/schema#' }, /^\/\$schema must be https/],
+  ['an asynchronous schema', { $async: true }, /\$async is not supported/],
+  ['a type that does not exist', { properties: { a: { type: 'text' } } }, /^\/properties\/a\/type must be/],
+  ['a keyword of draft-07', { items: [{}] }, /^\/items must be/],
+  ['a pattern that is none', { properties: { a: { pattern: '(' } } }, isNoPattern],
+  ['a property pattern that is none', { patternProperties: { '(': {} } }, isNoPattern],
+  ['a long pattern', { pattern: 'a'.repeat(10_001) }, /the pattern is longer than 10000 characters/],
+  ['300 groups', { pattern: '('.repeat(300) + ')'.repeat(300) }, /nests its groups more than 200/],
+  ['a function', { type: 'string', parse: () => {} }, /values that JSON cannot represent/],
+  ['a date', { const: new Date(0) }, /values that JSON cannot represent/],
+  ['NaN', { minimum: Number.NaN }, /values that JSON cannot represent/],
+  ['an object that contains itself', cyclic, /circular/],
+  ['300,000 characters', { enum: ['a'.repeat(300_000)] }, /has more than 200000 characters/],
+  ['20,000 levels', nested(20_000), /nested too deep/],
+  [
+    'one $id twice',
+    { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'null' } } },
     /more than one schema/,
   ],
-}
-
-test.each(Object.entries(HOSTILE))('%s is refused when it is loaded', (_, [schema, message]) => {
+])('%s is refused when it is loaded', ([, schema, message]) => {
   expect(() => compileWhole(schema as JsonObject)).toThrow(message)
 })
 

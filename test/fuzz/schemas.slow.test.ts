@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
 
 // A short run of `npm run fuzz:schemas`. Its exit code is ignored, because it depends on measured durations.
-test('outputs for 2,000 random schemas are all valid, and every schema with a known value gets one', {
+test('outputs for 2,000 random schemas are valid, and known values are found', {
   tags: ['R100'],
 }, async () => {
   const args = ['node_modules/tsx/dist/cli.mjs', 'test/fuzz/schemas.ts', '2000']

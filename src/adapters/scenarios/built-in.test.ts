@@ -1,8 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openLibrary, script, vocabulary, writeFiles } from '../../../test/support/scenario-folder.ts'
+import { dataFolder } from '../../../test/support/data-folder.ts'
+import {
+  openLibrary,
+  script,
+  snapshotOf,
+  vocabulary,
+  writeFiles,
+} from '../../../test/support/scenario-folder.ts'
 import type { ScenarioEntry } from '../../core/scenarios/source.ts'
 import { ScenariosWithBuiltIn } from './built-in.ts'
 
@@ -21,8 +27,8 @@ async function together(project: Record<string, string>, builtIn: Record<string,
 }
 
 function folder(files: Record<string, string>): string {
-  const path = mkdtempSync(join(tmpdir(), 'scenarios-'))
-  onTestFinished(() => rmSync(path, { recursive: true }))
+  const path = dataFolder()
+  mkdirSync(path)
   writeFiles(path, files)
   return path
 }
@@ -49,9 +55,7 @@ test('a built-in scenario is listed without being run, and loaded alone on first
 
 test('functions of a built-in scenario can be called before it is loaded', async () => {
   const { source } = await together({}, { 'a.ts': script(HOOK) })
-  const none = { collections: [], moves: [] }
-  const snapshot = { now: '2026-03-01T12:00:00.000Z', ...none, records: () => [], state: () => [] }
-  const commands = await source.call('a', { on: 'batch.completed' }, snapshot)
+  const commands = await source.call('a', { on: 'batch.completed' }, snapshotOf())
   expect(commands).toEqual([{ kind: 'log', text: 'built in' }])
 })
 

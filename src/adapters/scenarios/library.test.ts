@@ -11,16 +11,15 @@ import {
 } from '../../../test/support/scenario-folder.ts'
 import { later } from '../../core/time/realtime.ts'
 
-async function opened(folder: string, files: Readonly<Record<string, string>>) {
+async function opened(files: Readonly<Record<string, string>>, folder = dataFolder()) {
   writeFiles(folder, files)
   const open = await openLibrary(folder)
   onTestFinished(() => open.library.close())
-  return open
+  return { ...open, folder }
 }
 
 test('every kind of script is loaded, and helpers are not scenarios', async () => {
-  const folder = dataFolder()
-  const { library } = await opened(folder, {
+  const { library, folder } = await opened({
     'typed.ts': script('{ description: name satisfies string }', "import { name } from './lib/name.ts'\n"),
     'modern.mjs': script('{ description: await Promise.resolve("modern") }'),
     'plain.js': script('{ description: "plain" }'),
@@ -37,9 +36,7 @@ test('every kind of script is loaded, and helpers are not scenarios', async () =
   })
   expect(library.list()).toMatchObject([
     { name: 'common', description: 'common', valid: true, generation: 1, file: join(folder, 'common.cjs') },
-    { name: 'data', description: 'data', valid: true },
-    { name: 'modern', description: 'modern', valid: true },
-    { name: 'plain', description: 'plain', valid: true },
+    ...['data', 'modern', 'plain'].map((name) => ({ name, description: name, valid: true })),
     { name: 'typed', description: 'typed indeed', valid: true },
   ])
   expect(library.get('data')?.timeline).toEqual([{ at: '1m', do: [{ state: { id: 'x', cleanup: true } }] }])
@@ -47,10 +44,9 @@ test('every kind of script is loaded, and helpers are not scenarios', async () =
 })
 
 test('a saved file is loaded without a restart, and a broken scenario keeps its last valid version', async () => {
-  const folder = dataFolder()
   const hook = (word: string) =>
     script(`{ on: { 'batch.completed': ({ sandbox }) => sandbox.log(${word}) } }`)
-  const { library, notices, until } = await opened(folder, {
+  const { library, notices, until, folder } = await opened({
     'first.ts': hook("'first, version 1'"),
     'second.ts': script(
       '{ description: word }',
@@ -76,17 +72,12 @@ test('a saved file is loaded without a restart, and a broken scenario keeps its 
     { name: 'second', valid: true, generation: 3 },
   ])
   expect(await said()).toEqual([{ kind: 'log', text: 'first, version 1' }])
-  expect(notices.filter(({ level }) => level === 'warn')).toEqual([
-    {
-      level: 'warn',
-      event: 'scenario_broken',
-      message: expect.stringMatching(
-        /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 1\) stays in force\.$/,
-      ),
-      file: join(folder, 'first.ts'),
-      line: 1,
-    },
-  ])
+  const [warning, ...others] = notices.filter(({ level }) => level === 'warn')
+  expect(warning).toMatchObject({ event: 'scenario_broken', file: join(folder, 'first.ts'), line: 1 })
+  expect(warning?.message).toMatch(
+    /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 1\) stays in force\.$/,
+  )
+  expect(others).toEqual([])
 
   // No new version is in force, so the generation stays the same.
   writeFiles(folder, { 'lib/word.ts': 'export const word = 3' })
@@ -112,30 +103,19 @@ test('a saved file is loaded without a restart, and a broken scenario keeps its 
   expect([second(), library.get('first')?.name]).toEqual([undefined, 'first'])
 })
 
-test('a folder that is created later is found, even if its parent was missing, and may be removed again', async () => {
-  const folder = join(dataFolder(), 'below', 'scenarios')
-  const { library, until } = await openLibrary(folder)
-  onTestFinished(() => library.close())
-  expect(library.list()).toEqual([])
-  writeFiles(folder, { 'late.json': '{"description": "late"}' })
-  await until(() => library.get('late') !== undefined)
-  rmSync(folder, { recursive: true })
-  await until(() => library.get('late') === undefined)
-})
-
-test('a folder is found at whatever moment of the first look it is created', async () => {
+test('a folder is found at whatever moment of the first look it is created, and may be removed again', async () => {
   const moments = Array.from({ length: 40 }, (_, n) => n / 4)
   await Promise.all(
     moments.map(async (ms) => {
-      const folder = join(dataFolder(), 'below', 'scenarios')
-      const { library, until } = await openLibrary(folder)
-      onTestFinished(() => library.close())
+      const { library, until, folder } = await opened({}, join(dataFolder(), 'below', 'scenarios'))
       const began = performance.now()
       while (performance.now() < began + ms) await new Promise(setImmediate)
       mkdirSync(folder, { recursive: true })
       await new Promise((resolve) => later(150, () => resolve(undefined)))
       writeFiles(folder, { 'late.json': '{"description": "late"}' })
       await until(() => library.get('late') !== undefined)
+      rmSync(folder, { recursive: true })
+      await until(() => library.get('late') === undefined)
     }),
   )
 })
@@ -145,7 +125,7 @@ test('links that lead to each other do not end the watching', async () => {
   mkdirSync(folder, { recursive: true })
   symlinkSync('b', join(folder, 'a'))
   symlinkSync('a', join(folder, 'b'))
-  const { library, until } = await opened(folder, { 'first.json': '{}' })
+  const { library, until } = await opened({ 'first.json': '{}' }, folder)
   writeFiles(folder, { 'late.json': '{"description": "late"}' })
   await until(() => library.get('late') !== undefined)
 })
@@ -162,21 +142,16 @@ test('a half-saved file is not reported, since the library waits for the rest', 
   const checks = { ...vocabulary.checks, settings }
   const { library, notices } = await openLibrary(folder, { vocabulary: { ...vocabulary, checks } })
   onTestFinished(() => library.close())
-  expect(library.list().map(({ name, valid }) => [name, valid])).toEqual([
-    ['a', true],
-    ['b', true],
-    ['c', true],
-  ])
+  expect(library.list().map(({ name, valid }) => `${name} ${valid}`)).toEqual(['a true', 'b true', 'c true'])
   expect(notices).toEqual([])
 })
 
 test('only the scripts that import a changed file are loaded again, and circular helpers work', async () => {
-  const folder = dataFolder()
   const count =
     'globalThis.loads = { ...globalThis.loads, [import.meta.url.split("/").at(-1)]: Math.random() }\n'
   const loads = () => ({ ...(globalThis as { loads?: Record<string, number> }).loads })
   onTestFinished(() => void Reflect.deleteProperty(globalThis, 'loads'))
-  const { library } = await opened(folder, {
+  const { library, folder } = await opened({
     'a.ts': script('{ description: a() }', `import { a } from './lib/a.ts'\n${count}`),
     'b.ts': script('{ description: b() }', `import { b } from './lib/b.ts'\n${count}`),
     'c.ts': script('{ description: "c" }', `import './_own.ts'\n${count}`),
@@ -189,9 +164,8 @@ test('only the scripts that import a changed file are loaded again, and circular
   expect(Object.keys(first).sort()).toEqual(['a.ts', 'b.ts', 'c.ts'])
   const descriptions = () => library.list().map(({ description }) => description)
   expect(descriptions()).toEqual(['a b one', 'b one', null, 'c'])
-  writeFiles(folder, {
-    'lib/a.ts': "import { b } from './b.ts'\nexport const word = 'two'\nexport const a = b\n",
-  })
+  const later = "import { b } from './b.ts'\nexport const word = 'two'\nexport const a = b\n"
+  writeFiles(folder, { 'lib/a.ts': later })
   await library.refresh()
   expect(descriptions()).toEqual(['b two', 'b two', null, 'c'])
   expect(loads()['a.ts']).not.toBe(first['a.ts'])
@@ -202,13 +176,11 @@ test('only the scripts that import a changed file are loaded again, and circular
 })
 
 test('a scenario with a closure, and each kind of helper, can be edited ten times', async () => {
-  const folder = dataFolder()
-  const write = (n: number) =>
-    writeFiles(folder, {
-      'package.json': '{"type": "module"}',
-      'counts.ts': script(
-        "{ on: { 'batch.failed': ({ sandbox }) => sandbox.log([count(), kind, json.n, cjs, js, mjs].join(' ')) } }",
-        `import { kind } from './lib/kind.ts'
+  const files = (n: number) => ({
+    'package.json': '{"type": "module"}',
+    'counts.ts': script(
+      "{ on: { 'batch.failed': ({ sandbox }) => sandbox.log([count(), kind, json.n, cjs, js, mjs].join(' ')) } }",
+      `import { kind } from './lib/kind.ts'
 import json from './lib/data.json'
 import cjs from './lib/common.cjs'
 import { js } from './lib/plain.js'
@@ -216,19 +188,17 @@ import { mjs } from './lib/modern.mjs'
 let calls = 0
 const count = () => ++calls
 `,
-      ),
-      'lib/kind.ts': `export const kind: string = 'ts${n}'\n`,
-      'lib/data.json': `{"n": ${n}}`,
-      'lib/common.cjs': `module.exports = 'cjs${n}'\n`,
-      'lib/plain.js': `export const js = 'js${n}'\n`,
-      'lib/modern.mjs': `export const mjs = await Promise.resolve('mjs${n}')\n`,
-    })
-  write(0)
-  const { library } = await openLibrary(folder)
-  onTestFinished(() => library.close())
+    ),
+    'lib/kind.ts': `export const kind: string = 'ts${n}'\n`,
+    'lib/data.json': `{"n": ${n}}`,
+    'lib/common.cjs': `module.exports = 'cjs${n}'\n`,
+    'lib/plain.js': `export const js = 'js${n}'\n`,
+    'lib/modern.mjs': `export const mjs = await Promise.resolve('mjs${n}')\n`,
+  })
+  const { library, folder } = await opened(files(0))
   const said = async () => (await library.call('counts', { on: 'batch.failed' }, snapshotOf()))[0]
   for (let n = 1; n <= 10; n++) {
-    write(n)
+    writeFiles(folder, files(n))
     await library.refresh()
     for (const calls of [1, 2]) {
       const text = `${calls} ts${n} ${n} cjs${n} js${n} mjs${n}`
@@ -238,17 +208,12 @@ const count = () => ++calls
 })
 
 test('a script whose promise never settles hides no other, and does not keep the library open', async () => {
-  const folder = dataFolder()
-  const { library } = await opened(folder, {
+  const { library } = await opened({
     'good.ts': script("{ description: 'good' }"),
     'waits.ts': 'await new Promise(() => {})\nexport default {}\n',
   })
   expect(library.list()).toMatchObject([
     { name: 'good', valid: true },
-    {
-      name: 'waits',
-      valid: false,
-      problems: [{ message: expect.stringMatching(/^did not finish within 5000 ms/) }],
-    },
+    { name: 'waits', problems: [{ message: expect.stringMatching(/^did not finish within 5000 ms/) }] },
   ])
 }, 20_000)

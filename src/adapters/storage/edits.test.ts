@@ -2,13 +2,13 @@ import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { expect, test } from 'vitest'
 import { put, START, texts } from '../../../test/support/disk-emulator.ts'
 import { type Edited, type Loose, note, opened } from '../../../test/support/edited-file.ts'
+import { fillingDisk } from '../../../test/support/filling-disk.ts'
 import { killed, opened as openedAgain, said } from '../../../test/support/state-files.ts'
 import { apiKeys } from '../../core/request/auth.ts'
 import { setSettings } from '../../core/sandboxes/change.ts'
 import { seal } from '../../core/secrets.ts'
 import { later } from '../../core/time/realtime.ts'
 import { setClock } from '../../core/time/run-events.ts'
-import { type Files, nodeFiles } from './files.ts'
 
 const START_NOTES = { a: 'one', b: 'two', c: 'three' }
 
@@ -19,23 +19,17 @@ function editedText({ read }: Edited, text = 'edited'): string {
   return JSON.stringify(document, null, 2)
 }
 
+/** Saves an edit, and lets the sandbox look at it. */
+function take({ edit, persistence }: Edited, change: (document: Loose) => void): void {
+  edit(change)
+  persistence.checkpointNow()
+}
+
 /** Looks at the file as often as an edit that waits does. */
 function lookAgain({ persistence, timers }: Edited): void {
   persistence.checkpointNow()
   for (let n = 0; n < 5; n++) timers.fire()
 }
-
-interface Kind {
-  readonly name: string
-  /** What happens after the editor has opened the file. */
-  readonly meanwhile?: (emulator: Edited) => void
-  readonly save: (emulator: Edited, text: string) => void
-  readonly text?: (text: string) => string
-  readonly expected: 'taken' | 'refused' | 'nothing'
-  readonly reason?: string
-}
-
-const inPlace: Kind['save'] = ({ save }, text) => save(text)
 
 /** Requests that change no record: a rate window, the log and the clock. */
 function poll({ sandbox, persistence }: Edited): void {
@@ -46,126 +40,107 @@ function poll({ sandbox, persistence }: Edited): void {
   persistence.checkpointNow()
 }
 
-const KINDS: readonly Kind[] = [
-  { name: 'saved in place', save: inPlace, expected: 'taken' },
-  {
-    name: 'saved by renaming a file of an earlier date',
-    save: ({ file }, text) => {
-      writeFileSync(`${file}~`, text)
-      utimesSync(`${file}~`, 1, 1)
-      renameSync(`${file}~`, file)
-    },
-    expected: 'taken',
-  },
-  {
-    name: 'that is half saved at first',
-    save: ({ save, persistence }, text) => {
-      for (const part of ['', text.slice(0, 300), text.slice(0, 700)]) {
-        save(part)
-        persistence.checkpointNow()
-      }
-      save(text)
-    },
-    expected: 'taken',
-  },
-  { name: 'saved beside a client that polls', meanwhile: poll, save: inPlace, expected: 'taken' },
-  { name: 'without changes', save: inPlace, text: (text) => text, expected: 'nothing' },
-  {
-    name: 'without changes beside a client that polls',
-    meanwhile: poll,
-    save: inPlace,
-    text: (text) => text,
-    expected: 'nothing',
-  },
-  {
-    name: 'of a file that a request has changed since',
-    meanwhile: ({ sandbox, persistence }) => {
+/** The file has the records of the sandbox again. */
+function expectOwnFile({ read, sandbox }: Edited): void {
+  expect(read().revision).toBe(sandbox.store.revision)
+  expect(read().collections).toEqual(JSON.parse(JSON.stringify(sandbox.document().collections)))
+}
+
+function renamed({ file }: Edited, text: string): void {
+  writeFileSync(`${file}~`, text)
+  utimesSync(`${file}~`, 1, 1)
+  renameSync(`${file}~`, file)
+}
+
+function inParts({ save, persistence }: Edited, text: string): void {
+  for (const part of ['', text.slice(0, 300), text.slice(0, 700)]) {
+    save(part)
+    persistence.checkpointNow()
+  }
+  save(text)
+}
+
+const inPlace = ({ save }: Edited, text: string): void => save(text)
+
+test.for<
+  [how: string, save: (emulator: Edited, text: string) => void, meanwhile?: (emulator: Edited) => void]
+>([
+  ['in place', inPlace],
+  ['by renaming a file of an earlier date', renamed],
+  ['in parts', inParts],
+  ['beside a client that polls', inPlace, poll],
+])('D5 an edit that is saved %s is taken', async ([, save, meanwhile]) => {
+  const emulator = await opened()
+  const buffer = editedText(emulator)
+  meanwhile?.(emulator)
+  save(emulator, buffer)
+  lookAgain(emulator)
+  expect(texts(emulator.sandbox)).toEqual({ ...START_NOTES, a: 'edited' })
+  expect(said(emulator)).toEqual(['edit_taken'])
+  expectOwnFile(emulator)
+})
+
+test('D5 a file that is saved without changes has no effect, also beside a client that polls', async () => {
+  const emulator = await opened()
+  const opening = readFileSync(emulator.file, 'utf8')
+  for (const meanwhile of [() => {}, poll]) {
+    meanwhile(emulator)
+    emulator.save(opening)
+    lookAgain(emulator)
+    expect([texts(emulator.sandbox), said(emulator)]).toEqual([START_NOTES, []])
+    expectOwnFile(emulator)
+  }
+})
+
+const edited = (text: string) => text.replace('"one"', '"edited"')
+
+test.for<
+  [what: string, edit: (text: string) => string, reason: string, meanwhile?: (emulator: Edited) => void]
+>([
+  [
+    'of a file that a request has changed since',
+    edited,
+    'is an edit of revision 0, but the sandbox has changed in revision 1',
+    ({ sandbox, persistence }) => {
       put(sandbox, 'b', 'by the API')
       persistence.checkpointNow()
     },
-    save: inPlace,
-    expected: 'refused',
-    reason: 'is an edit of revision 0, but the sandbox has changed in revision 1',
-  },
-  {
-    name: 'that a request has overtaken before any checkpoint',
-    meanwhile: ({ sandbox }) => put(sandbox, 'b', 'by the API'),
-    save: inPlace,
-    expected: 'refused',
-    reason: 'has changed in revision 1',
-  },
-  {
-    name: 'of a file whose settings have changed since',
-    meanwhile: ({ sandbox }) => setSettings(sandbox, { unknown_fields: 'reject' }),
-    save: inPlace,
-    expected: 'refused',
-    reason: 'has changed in revision 1',
-  },
-  {
-    name: 'of a revision that the sandbox does not have',
-    save: inPlace,
-    text: (text) => text.replace('"revision": 0', '"revision": 7'),
-    expected: 'refused',
-    reason: 'is an edit of revision 7, but the sandbox is at revision 0',
-  },
-  {
-    name: 'without a revision',
-    save: inPlace,
-    text: (text) => text.replace('"revision": 0,', ''),
-    expected: 'refused',
-    reason: 'sandbox.json:1: /revision: ',
-  },
-  {
-    name: 'with an invalid record',
-    save: inPlace,
-    text: (text) => text.replace('"text": "one"', '"text": 1'),
-    expected: 'refused',
-    reason: ': /collections/notes/0/text: must be of the type string',
-  },
-  {
-    name: 'that stays half saved',
-    save: inPlace,
-    text: (text) => text.slice(0, 300),
-    expected: 'refused',
-    reason: 'the text ends',
-  },
-  {
-    name: 'that is empty',
-    save: inPlace,
-    text: () => '',
-    expected: 'refused',
-    reason: 'sandbox.json:1:1: expected a value, but the text ends',
-  },
-  {
-    name: 'with another format',
-    save: inPlace,
-    text: (text) => text.replace('"format": 2', '"format": 3'),
-    expected: 'refused',
-    reason: 'its format is 3; this version reads 2',
-  },
-]
-
-test.each(KINDS)('D5 an edit $name: $expected', async ({ meanwhile, save, text, expected, reason }) => {
+  ],
+  [
+    'that a request has overtaken before any checkpoint',
+    edited,
+    'has changed in revision 1',
+    ({ sandbox }) => put(sandbox, 'b', 'by the API'),
+  ],
+  [
+    'of a file whose settings have changed since',
+    edited,
+    'has changed in revision 1',
+    ({ sandbox }) => setSettings(sandbox, { unknown_fields: 'reject' }),
+  ],
+  [
+    'of a revision that the sandbox does not have',
+    (text) => text.replace('"revision": 0', '"revision": 7'),
+    'is an edit of revision 7, but the sandbox is at revision 0',
+  ],
+  ['without a revision', (text) => text.replace('"revision": 0,', ''), 'sandbox.json:1: /revision: '],
+  [
+    'with an invalid record',
+    (text) => text.replace('"text": "one"', '"text": 1'),
+    ': /collections/notes/0/text: must be of the type string',
+  ],
+  ['that stays half saved', (text) => text.slice(0, 300), 'the text ends'],
+  ['that is empty', () => '', 'sandbox.json:1:1: expected a value, but the text ends'],
+  ['of format 3', (text) => text.replace('"format": 2', '"format": 3'), 'its format is 3; this version'],
+])('D5 an edit %s is refused and kept', async ([, edit, reason, meanwhile]) => {
   const emulator = await opened()
-  const opening = readFileSync(emulator.file, 'utf8')
-  const buffer = text === undefined ? editedText(emulator) : text(opening)
+  const buffer = edit(readFileSync(emulator.file, 'utf8'))
   meanwhile?.(emulator)
   const before = emulator.sandbox.document()
-  save(emulator, buffer)
+  emulator.save(buffer)
   lookAgain(emulator)
-  const { revision } = emulator.sandbox.store
-  // The file is that of the sandbox again in every case.
-  expect([emulator.read().revision, emulator.read().collections]).toEqual([
-    revision,
-    JSON.parse(JSON.stringify(emulator.sandbox.document().collections)),
-  ])
-  if (expected === 'taken') {
-    expect(texts(emulator.sandbox)).toEqual({ ...START_NOTES, a: 'edited' })
-    expect(said(emulator)).toEqual(['edit_taken'])
-    return
-  }
   expect(emulator.sandbox.document()).toEqual(before)
-  if (expected === 'nothing') return expect(said(emulator)).toEqual([])
+  expectOwnFile(emulator)
   const kept = `${emulator.file}.refused.json`
   expect(readFileSync(kept, 'utf8')).toBe(buffer)
   expect(emulator.notices).toMatchObject([{ event: 'edit_refused', level: 'error', kept }])
@@ -199,11 +174,10 @@ test('a running emulator notices edits, also of a file that was removed in betwe
 test('an editor that saves several times without reading the file again is not refused', async () => {
   const emulator = await opened()
   for (const text of ['first', 'second', 'third']) {
-    const document = emulator.read()
-    note(document, 'a').text = text
-    document.revision = 0
-    emulator.save(JSON.stringify(document))
-    emulator.persistence.checkpointNow()
+    take(emulator, (document) => {
+      note(document, 'a').text = text
+      document.revision = 0
+    })
     expect(texts(emulator.sandbox).a).toBe(text)
   }
   expect(said(emulator)).toEqual(['edit_taken', 'edit_taken', 'edit_taken'])
@@ -219,102 +193,67 @@ test('the clock goes on during an edit, and an edit only moves it forward', asyn
   emulator.save(buffer)
   emulator.persistence.checkpointNow()
   expect([texts(emulator.sandbox).a, emulator.sandbox.clock.now]).toEqual(['edited', START + 30_000])
-  for (const [instant, expected] of [
-    ['2026-03-01T10:00:00.000Z', START + 30_000],
-    ['2026-03-01T13:00:00.000Z', START + 3_600_000],
-  ] as const) {
-    emulator.edit(({ clock }) => {
-      clock.now = instant
-    })
-    emulator.persistence.checkpointNow()
-    expect(emulator.sandbox.clock.now).toBe(expected)
-  }
+  const instants = ['2026-03-01T10:00:00.000Z', '2026-03-01T13:00:00.000Z'].map((now) => {
+    take(emulator, ({ clock }) => Object.assign(clock, { now }))
+    return emulator.sandbox.clock.now
+  })
+  expect(instants).toEqual([START + 30_000, START + 3_600_000])
 })
 
-test('settings, seed, rate windows and fault rules can be edited, and the log stays', async () => {
+test('settings, seed and rate windows can be edited, and the log stays', async () => {
   const emulator = await opened()
   emulator.sandbox.log.count('default')
-  emulator.edit((document) => {
-    document.settings = { unknown_fields: 'reject' }
-    document.seed = 7
-    document.limits = [{ id: 'v', hits: [START, START] }]
-  })
-  emulator.persistence.checkpointNow()
-  const { settings, seed, limits, counters } = emulator.sandbox.document()
-  expect([settings, seed, limits, counters.requests]).toEqual([
-    { unknown_fields: 'reject' },
-    7,
-    [{ id: 'v', hits: [START, START] }],
-    1,
-  ])
+  const limits = [{ id: 'v', hits: [START, START] }]
+  const edits = { settings: { unknown_fields: 'reject' }, seed: 7, limits }
+  take(emulator, (document) => Object.assign(document, edits))
+  expect(emulator.sandbox.document()).toMatchObject({ ...edits, counters: { requests: 1 } })
 })
 
 test('X6 a secret that is written into the file is sealed, in the sandbox and in the next file', async () => {
   const emulator = await opened()
-  emulator.edit((document) => {
-    const facts = { kind: 'service', organization_id: 'o', teamspace_id: 't' }
-    document.collections.api_keys.push({ id: 'key', token: 'service_secret', ...facts })
-  })
-  emulator.persistence.checkpointNow()
+  const facts = { kind: 'service', organization_id: 'o', teamspace_id: 't' }
+  const key = { id: 'key', token: 'service_secret', ...facts }
+  take(emulator, ({ collections }) => collections.api_keys.push(key))
   expect(emulator.sandbox.store.get(apiKeys.name, 'key')).toMatchObject({ token: seal('service_secret') })
-  expect(
-    readFileSync(emulator.file, 'utf8') + readFileSync(`${emulator.file}.journal`, 'utf8'),
-  ).not.toContain('service_secret')
+  for (const file of [emulator.file, `${emulator.file}.journal`])
+    expect(readFileSync(file, 'utf8')).not.toContain('service_secret')
 })
 
 test('X4 records with any id can be edited', async () => {
   const emulator = await opened()
   for (const text of ['odd', 'odder']) {
-    emulator.edit((document) => {
-      document.collections.notes = [
-        { id: '__proto__', text },
-        { id: '', text: 'empty' },
-      ]
+    take(emulator, ({ collections }) => {
+      collections.notes = ['__proto__', ''].map((id) => ({ id, text }))
     })
-    emulator.persistence.checkpointNow()
     expect((emulator.sandbox.store.get('notes', '__proto__') as Loose).text).toBe(text)
   }
 })
 
 test('an edit waits during an advance, and while nothing can be written; then it is taken', async () => {
-  let isFull = false
-  const files: Files = {
-    ...nodeFiles,
-    write: (file, bytes, at) => {
-      if (isFull) throw new Error('ENOSPC')
-      return nodeFiles.write(file, bytes, at)
-    },
-  }
-  const emulator = await opened({ files })
+  const disk = fillingDisk('write')
+  const emulator = await opened({ files: disk.files })
   emulator.save(editedText(emulator))
   const end = emulator.sandbox.advances.begin('advance')
   lookAgain(emulator)
   end()
-  isFull = true
+  disk.isFull = true
   lookAgain(emulator)
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['one', ['edit_refused']])
   expect(emulator.notices[0]?.message).toContain('It is tried again, and no checkpoint overwrites it.')
-  isFull = false
+  disk.isFull = false
   emulator.timers.fire()
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['edited', ['edit_refused', 'edit_taken']])
 })
 
 test('an edit that was taken is in the sandbox after a kill, even if no checkpoint followed', async () => {
-  let isFull = false
-  const files: Files = {
-    ...nodeFiles,
-    open: (path, how) => {
-      if (isFull && how === 'wx') throw new Error('ENOSPC')
-      return nodeFiles.open(path, how)
-    },
-  }
-  const emulator = await opened({ files })
+  const disk = fillingDisk('create')
+  const emulator = await opened({ files: disk.files })
   const buffer = editedText(emulator)
   poll(emulator)
   emulator.save(buffer)
-  isFull = true
+  disk.isFull = true
   expect(() => emulator.persistence.checkpointNow()).toThrow('ENOSPC')
-  const edited = await openedAgain(killed(emulator.file), { files })
+  const edited = await openedAgain(killed(emulator.file), { files: disk.files })
   const { counters: _, limits: __, ...document } = emulator.sandbox.document()
   expect(edited.sandbox.document()).toMatchObject(document)
   put(edited.sandbox, 'd', 'later')
@@ -337,8 +276,7 @@ test('D5 no edit and no commit is lost during many edits and requests', async ()
     put(emulator.sandbox, `api-${n}`, 'by the API')
     if (n % 3 === 0) emulator.persistence.checkpointNow()
     else emulator.timers.fire()
-    emulator.edit((document) => document.collections.notes.push({ id: `edit-${n}`, text: 'by hand' }))
-    emulator.persistence.checkpointNow()
+    take(emulator, ({ collections }) => collections.notes.push({ id: `edit-${n}`, text: 'by hand' }))
   }
   expect(Object.keys(texts(emulator.sandbox))).toHaveLength(63)
   expect(new Set(said(emulator))).toEqual(new Set(['edit_taken']))

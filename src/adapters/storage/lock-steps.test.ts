@@ -8,18 +8,20 @@ import type { Lock } from './lock.ts'
 // What another process does between any two file operations of a start or of a holder.
 afterEach(() => vi.restoreAllMocks())
 
-/** Calls back before each file operation on locks, with its number from 1. @returns a function that ends this */
-function atEachOperation(interrupt: (n: number) => void): { count: number; end: () => void } {
-  const steps = { count: 0, end: () => vi.restoreAllMocks() }
+/** Acts, and calls back before each of its file operations on locks, with its number from 1. @returns how many there were */
+function interrupted(act: () => void, interrupt: (n: number) => void): number {
+  let count = 0
   for (const name of ['open', 'write', 'rename', 'remove', 'read', 'stat'] as const) {
     const operation = nodeFiles[name] as (...args: unknown[]) => unknown
     vi.spyOn(nodeFiles, name).mockImplementation(((...args: unknown[]) => {
-      steps.count += 1
-      interrupt(steps.count)
+      count += 1
+      interrupt(count)
       return operation(...args)
     }) as never)
   }
-  return steps
+  act()
+  vi.restoreAllMocks()
+  return count
 }
 
 /** Repeats a trial for each operation, until a trial has fewer of them. @param trial returns their number */
@@ -45,6 +47,8 @@ function look(...hosts: string[]): void {
   runTimers(...['holder', 'a', 'b', 'c', 'd'].filter((host) => !hosts.includes(host)))
 }
 
+const lookA = (): void => look('a')
+
 function holds(lock: Lock): boolean {
   try {
     lock.check()
@@ -66,13 +70,10 @@ test.each([0, 1, 2, 3])(
   async (apart) => {
     await forEachStep(async (at) => {
       const { data, holder, starts } = await stoppedHolder('a', 'b', 'c')
-      const steps = atEachOperation((n) => {
+      const count = interrupted(lookA, (n) => {
         if (n === at) look('b')
         if (n === at + apart) look('c')
       })
-      look('a')
-      const { count } = steps
-      steps.end()
       expect([at, await holdersAmong(starts)]).toEqual([at, 1])
       expect([at, starts.map(({ result }) => result).sort()]).toEqual([at, ['refused', 'refused', 'taken']])
       expect([holds(holder), readdirSync(data)]).toEqual([false, ['lock']])
@@ -84,7 +85,7 @@ test.each([0, 1, 2, 3])(
 test('a start that pauses between any two operations, for any time, does not take the lock of a later one', async () => {
   await forEachStep(async (at) => {
     const { data, starts } = await stoppedHolder('a', 'b')
-    const steps = atEachOperation((n) => {
+    const count = interrupted(lookA, (n) => {
       if (n !== at) return
       // The second may have to wait until the first, which does not beat, counts as dead.
       for (let looks = 0; looks < 4; looks++) {
@@ -93,9 +94,6 @@ test('a start that pauses between any two operations, for any time, does not tak
         world.wall += 5_000
       }
     })
-    look('a')
-    const { count } = steps
-    steps.end()
     expect([at, await holdersAmong(starts)]).toEqual([at, 1])
     expect([at, readdirSync(data)]).toEqual([at, ['lock']])
     return count
@@ -105,12 +103,9 @@ test('a start that pauses between any two operations, for any time, does not tak
 test('a start that dies at any operation does not block the next one', async () => {
   await forEachStep(async (at) => {
     const { data, starts } = await stoppedHolder('a', 'b')
-    const steps = atEachOperation((n) => {
+    const count = interrupted(lookA, (n) => {
       if (n >= at) throw new Killed()
     })
-    look('a')
-    const { count } = steps
-    steps.end()
     await pass(12_000, 'holder', 'a')
     const last = starts[1]?.result === 'taken' ? starts[1] : new Start(data, 'c')
     await pass(6_000, 'holder', 'a')
@@ -124,12 +119,9 @@ test('a holder that wakes up at any operation of a start keeps the lock, or writ
   await forEachStep(async (at) => {
     const { holder, starts } = await stoppedHolder('a')
     let awake = false
-    const steps = atEachOperation((n) => {
+    const count = interrupted(lookA, (n) => {
       if (n === at) awake = holds(holder)
     })
-    look('a')
-    const { count } = steps
-    steps.end()
     await new Promise((next) => setImmediate(next))
     expect([at, awake && starts[0]?.result === 'taken']).toEqual([at, false])
     kept.add(awake)
@@ -141,12 +133,14 @@ test('a holder that wakes up at any operation of a start keeps the lock, or writ
 test('a start that looks at any operation of a waking holder leaves the lock to it', async () => {
   await forEachStep(async (at) => {
     const { holder, starts } = await stoppedHolder('a')
-    const steps = atEachOperation((n) => {
+    let isHeld = false
+    const wake = () => {
+      isHeld = holds(holder)
+    }
+    const count = interrupted(wake, (n) => {
       if (n === at) look('a')
     })
-    expect([at, holds(holder)]).toEqual([at, true])
-    const { count } = steps
-    steps.end()
+    expect([at, isHeld]).toEqual([at, true])
     await new Promise((next) => setImmediate(next))
     expect([at, starts[0]?.result]).not.toEqual([at, 'taken'])
     return count

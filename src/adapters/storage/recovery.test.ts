@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { open, put, START, texts } from '../../../test/support/disk-emulator.ts'
@@ -25,25 +16,25 @@ async function afterKill(): Promise<string> {
 
 function filesIn(file: string): string[][] {
   const folder = join(file, '..')
-  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')])
+  return fs.readdirSync(folder).map((name) => [name, fs.readFileSync(join(folder, name), 'latin1')])
 }
 
 function replaceIn(path: string, from: string, to: string): void {
-  const text = readFileSync(path, 'latin1')
+  const text = fs.readFileSync(path, 'latin1')
   expect(text).toContain(from)
-  writeFileSync(path, text.replace(from, to), 'latin1')
+  fs.writeFileSync(path, text.replace(from, to), 'latin1')
 }
 
 const OF_FILE = /Fix the file, or move it away and start with --discard-journal/
 const WHOLE = { a: 'one', b: 'text of b', c: 'text of c', d: 'text of d' }
 
-/** Files that stop the start, the message, and the notes after a start with --discard-journal; undefined: it is stopped, too. */
-const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, object | undefined])[] = [
+/** Files that stop the start, the message, and the notes after a start with --discard-journal; null: it is stopped, too. */
+const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, discarded?: object | null])[] = [
   [
     'a state file that is cut',
-    (file) => writeFileSync(file, readFileSync(file).subarray(0, 100)),
+    (file) => fs.writeFileSync(file, fs.readFileSync(file).subarray(0, 100)),
     /with --discard-journal to use the present file/,
-    undefined,
+    null,
   ],
   [
     'a state file that was edited after a kill',
@@ -53,7 +44,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, objec
   ],
   [
     'a missing state file',
-    (file) => rmSync(file),
+    (file) => fs.rmSync(file),
     /sandbox\.json is missing, but its journal, .*, has 3 changes .* Put the file back, or start with --discard-journal/,
     { fresh: 'new' },
   ],
@@ -61,63 +52,60 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, objec
     'a journal with a damaged line in the middle',
     (file) => replaceIn(`${file}.journal`, 'text of c', 'Text of c'),
     /journal, byte \d+: a damaged line begins here\. Nothing has been changed\. To keep the change before it, cut the journal there: truncate -s \d+ ".*\.journal"\. To use .*sandbox\.json without its journal, start with --discard-journal\.$/,
-    { a: 'one' },
   ],
   [
     'a journal whose first line is damaged',
     (file) => replaceIn(`${file}.journal`, '"journal"', '"Journal"'),
     /journal, byte 0: a damaged line begins here/,
-    { a: 'one' },
   ],
   [
     'an empty journal',
-    (file) => writeFileSync(`${file}.journal`, ''),
+    (file) => fs.writeFileSync(`${file}.journal`, ''),
     /journal, byte 0: it has no complete first line/,
-    { a: 'one' },
   ],
   [
     'a journal of another format',
-    (file) => writeFileSync(`${file}.journal`, encodeLine({ journal: 4, file: null, revision: 0 })),
+    (file) => fs.writeFileSync(`${file}.journal`, encodeLine({ journal: 4, file: null, revision: 0 })),
     /journal, byte 0: its format is 4; this version reads 3/,
-    { a: 'one' },
   ],
   [
     'a journal that lacks a line',
     (file) => {
-      const lines = readFileSync(`${file}.journal`, 'utf8').split('\n')
-      writeFileSync(`${file}.journal`, lines.filter((line) => !line.includes('text of c')).join('\n'))
+      const lines = fs.readFileSync(`${file}.journal`, 'utf8').split('\n')
+      fs.writeFileSync(`${file}.journal`, lines.filter((line) => !line.includes('text of c')).join('\n'))
     },
     /journal, byte \d+: commits before it are missing/,
-    { a: 'one' },
   ],
   [
     'a journal with a change that does not fit',
     (file) => {
       const changes = [['patch', 'notes', 'nobody', []] as const]
       const line = encodeLine({ revision: 4, at: new Date(START).toISOString(), changes })
-      appendFileSync(`${file}.journal`, line)
+      fs.appendFileSync(`${file}.journal`, line)
     },
     /byte \d+: the journal changes notes\/nobody, which does not exist at that point.* To keep the 3 changes before it/,
-    { a: 'one' },
   ],
 ]
 
-test.each(DAMAGES)('D6 %s stops the start and is left untouched', async (_, damage, message, discarded) => {
-  const file = await afterKill()
-  damage(file)
-  const before = filesIn(file)
-  await expect(open(file, { start: { fresh: 'new' } })).rejects.toThrow(message)
-  expect(filesIn(file)).toEqual(before)
-  if (discarded === undefined) {
-    await expect(open(file, { discardJournal: true })).rejects.toThrow(OF_FILE)
+test.for(DAMAGES)(
+  'D6 %s stops the start and is left untouched',
+  async ([, damage, message, discarded = { a: 'one' }]) => {
+    const file = await afterKill()
+    damage(file)
+    const before = filesIn(file)
+    await expect(open(file, { start: { fresh: 'new' } })).rejects.toThrow(message)
     expect(filesIn(file)).toEqual(before)
-    return
-  }
-  const again = await opened(file, { discardJournal: true, start: { fresh: 'new' } })
-  expect([texts(again.sandbox), said(again)]).toEqual([discarded, ['journal_discarded']])
-  put(again.sandbox, 'z', 'later')
-  expect(texts((await opened(killed(file))).sandbox)).toEqual({ ...discarded, z: 'later' })
-})
+    if (discarded === null) {
+      await expect(open(file, { discardJournal: true })).rejects.toThrow(OF_FILE)
+      expect(filesIn(file)).toEqual(before)
+      return
+    }
+    const again = await opened(file, { discardJournal: true, start: { fresh: 'new' } })
+    expect([texts(again.sandbox), said(again)]).toEqual([discarded, ['journal_discarded']])
+    put(again.sandbox, 'z', 'later')
+    expect(texts((await opened(killed(file))).sandbox)).toEqual({ ...discarded, z: 'later' })
+  },
+)
 
 test('the ways out of a damaged journal and of an edited file keep what they promise', async () => {
   const damaged = await afterKill()
@@ -126,10 +114,10 @@ test('the ways out of a damaged journal and of an edited file keep what they pro
   execFileSync('sh', ['-c', /truncate -s \d+ "[^"]+"/.exec(message)?.[0] ?? ''])
   expect(texts((await opened(damaged)).sandbox)).toEqual({ a: 'one', b: 'text of b', c: 'text of c' })
   const edited = await afterKill()
-  copyFileSync(edited, `${edited}~`)
+  fs.copyFileSync(edited, `${edited}~`)
   replaceIn(edited, '"one"', '"edited"')
   await expect(open(edited)).rejects.toThrow('Put the earlier content back')
-  renameSync(`${edited}~`, edited)
+  fs.renameSync(`${edited}~`, edited)
   expect(texts((await opened(edited)).sandbox)).toEqual(WHOLE)
 })
 
@@ -143,19 +131,10 @@ const FILES: readonly (readonly [string, (text: string) => string, RegExp])[] = 
   ['that is cut', (text) => text.slice(0, 100), /sandbox\.json:\d+:\d+: .*the text ends/],
   ['that is empty', () => '', /sandbox\.json:1:1: expected a value, but the text ends/],
   ['that is not UTF-8', (text) => `${text}\xff`, /sandbox\.json: has bytes in line \d+ that are not UTF-8/],
-  ...['null', '0', '[]'].map(
-    (text) => [`that is ${text}`, () => text, /sandbox\.json:1: \/: must be a JSON object/] as const,
-  ),
-  [
-    'that is another object',
-    () => '{"name": "x"}',
-    /sandbox\.json:1: \/revision: is required; .* and 6 more\./,
-  ],
-  [
-    'with another format',
-    (text) => text.replace('"format": 2', '"format": 1'),
-    /json:2: its format is 1; this version reads 2/,
-  ],
+  ['that is null', () => 'null', /sandbox\.json:1: \/: must be a JSON object/],
+  ['that is a list', () => '[]', /sandbox\.json:1: \/: must be a JSON object/],
+  ['of another kind', () => '{"name": "x"}', /sandbox\.json:1: \/revision: is required; .* and 6 more\./],
+  ['of format 1', (text) => text.replace('"format": 2', '"format": 1'), /json:2: its format is 1; this ver/],
   [
     'with an invalid record',
     (text) => text.replace('"text": "one"', '"txet": "one"'),
@@ -171,7 +150,7 @@ const FILES: readonly (readonly [string, (text: string) => string, RegExp])[] = 
 test.each(FILES)('D10 a state file %s stops the start and is left untouched', async (_, damage, message) => {
   const file = stateFile()
   ;(await open(file, { start: { a: 'one' } })).persistence.close()
-  writeFileSync(file, damage(readFileSync(file, 'latin1')), 'latin1')
+  fs.writeFileSync(file, damage(fs.readFileSync(file, 'latin1')), 'latin1')
   const before = filesIn(file)
   const failure = open(file)
   await expect(failure).rejects.toThrow(message)
@@ -181,8 +160,8 @@ test.each(FILES)('D10 a state file %s stops the start and is left untouched', as
 
 test('the way out of a file that is not valid starts from the starting state', async () => {
   const file = stateFile()
-  mkdirSync(join(file, '..'))
-  writeFileSync(file, 'x')
+  fs.mkdirSync(join(file, '..'))
+  fs.writeFileSync(file, 'x')
   const message = await open(file).then(String, String)
   execFileSync('sh', ['-c', /mv "[^"]+" "[^"]+"/.exec(message)?.[0] ?? ''])
   const again = await opened(file, { start: { a: 'fresh' }, discardJournal: true })
@@ -193,7 +172,7 @@ test('a file that was edited or replaced while the emulator was stopped is used'
   const file = stateFile()
   const first = await open(file, { start: { a: 'one' } })
   first.persistence.close()
-  const backup = readFileSync(file)
+  const backup = fs.readFileSync(file)
   replaceIn(file, '"one"', '"edited"')
   const second = await open(file)
   expect([texts(second.sandbox), said(second)]).toEqual([{ a: 'edited' }, []])
@@ -201,17 +180,17 @@ test('a file that was edited or replaced while the emulator was stopped is used'
   const afterwards = await opened(killed(file))
   expect(texts(afterwards.sandbox)).toEqual({ a: 'edited', b: 'two' })
   second.persistence.close()
-  writeFileSync(file, backup)
+  fs.writeFileSync(file, backup)
   const third = await open(file)
   expect(texts(third.sandbox)).toEqual({ a: 'one' })
   third.persistence.close()
-  rmSync(file)
+  fs.rmSync(file)
   expect(texts((await opened(file, { start: { a: 'fresh' } })).sandbox)).toEqual({ a: 'fresh' })
 })
 
 test('D6 a torn last line is left out and reported', async () => {
   const file = await afterKill()
-  appendFileSync(`${file}.journal`, readFileSync(`${file}.journal`).subarray(0, 30))
+  fs.appendFileSync(`${file}.journal`, fs.readFileSync(`${file}.journal`).subarray(0, 30))
   const again = await opened(file)
   expect([texts(again.sandbox), said(again)]).toEqual([WHOLE, ['journal_torn']])
   put(again.sandbox, 'e', 'later')

@@ -1,31 +1,29 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import { fillingDisk } from '../../../test/support/filling-disk.ts'
 import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store.ts'
 import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+/** A snapshot "base" of one note, and its file. */
+async function saved() {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshots.save('base')
+  const file = join(first.directory, 'base.json')
+  return { ...first, file, text: fs.readFileSync(file, 'utf8') }
+}
+
+const mode = (path: string): string => (fs.statSync(path).mode & 0o777).toString(8)
 
 test('a snapshot is a state document in a separate file that only its owner can read', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const { digest, ...document } = JSON.parse(readFileSync(file, 'utf8'))
-  expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
+  const { sandbox, directory, file, text } = await saved()
+  const { digest, ...document } = JSON.parse(text)
+  expect(text).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
   expect(document).toEqual(sandbox.document())
   expect([mode(file), mode(directory), mode(join(directory, '..'))]).toEqual(['600', '700', '700'])
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
 })
 
 test('no folder is created without a save', async () => {
@@ -33,7 +31,7 @@ test('no folder is created without a save', async () => {
   expect(await snapshots.list()).toEqual([])
   expect(await snapshotStore.start()).toBeUndefined()
   snapshotStore.clear()
-  expect(existsSync(join(directory, '..'))).toBe(false)
+  expect(fs.existsSync(join(directory, '..'))).toBe(false)
 })
 
 test('snapshots can be listed, exported and restored after a restart', async () => {
@@ -45,13 +43,7 @@ test('snapshots can be listed, exported and restored after a restart', async () 
   const again = await shelved(first.directory, { z: 'other' })
   const listed = await again.snapshots.list()
   expect(listed).toEqual(await first.snapshots.list())
-  expect(listed[0]).toEqual({
-    name: 'earlier',
-    saved_at: '2026-03-01T12:00:00.000Z',
-    revision: 1,
-    records: 3,
-    problem: null,
-  })
+  expect(listed[0]).toMatchObject({ name: 'earlier', revision: 1, records: 3, problem: null })
   expect(JSON.stringify(await again.snapshots.export('later'))).toBe(JSON.stringify(first.sandbox.document()))
   await again.snapshots.restore('later')
   expect(texts(again.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
@@ -59,8 +51,7 @@ test('snapshots can be listed, exported and restored after a restart', async () 
 })
 
 test('a file is read when it is needed, and only once until it changes', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
-  await first.snapshots.save('base')
+  const first = await saved()
   await first.snapshots.save('other')
   const reads: string[] = []
   const files: Files = {
@@ -73,7 +64,7 @@ test('a file is read when it is needed, and only once until it changes', async (
   const { snapshots } = await shelved(first.directory, {}, files)
   expect(reads).toEqual([])
   for (let n = 0; n < 3; n++) await snapshots.restore('base')
-  expect(reads).toEqual([join(first.directory, 'base.json')])
+  expect(reads).toEqual([first.file])
   await snapshots.list()
   await snapshots.list()
   expect(reads).toHaveLength(2)
@@ -96,32 +87,19 @@ test('snapshots that are no longer in memory are read again', async () => {
 })
 
 test('files that a user edits, adds or removes while the emulator runs take effect', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const text = readFileSync(file, 'utf8')
-  writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
-  writeFileSync(join(directory, 'added.json'), text)
+  const { sandbox, snapshots, directory, file, text } = await saved()
+  const { atime, mtime } = fs.statSync(file)
+  fs.writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
+  // A change is also found if the length and the modification time are the same.
+  fs.utimesSync(file, atime, mtime)
+  fs.writeFileSync(join(directory, 'added.json'), text)
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'two' })
   await snapshots.restore('added')
   expect(texts(sandbox)).toEqual({ a: 'one' })
-  rmSync(file)
+  fs.rmSync(file)
   await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'not_found' })
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['added'])
-})
-
-test('a file with a reference to a missing record is refused with the line', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  put(sandbox, 'b', 'child', { parent_id: 'a' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"parent_id": "a"', '"parent_id": "gone"'))
-  const before = JSON.stringify(sandbox.document())
-  await expect(snapshots.restore('base')).rejects.toThrow(
-    /base\.json:\d+: \/collections\/notes\/1\/parent_id/,
-  )
-  expect(JSON.stringify(sandbox.document())).toBe(before)
 })
 
 const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer, description: RegExp][] = [
@@ -134,6 +112,11 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
     (text) => text.replace('"format": 2', '"format": 3'),
     /base\.json:2: its format is 3; this version reads 2/,
   ],
+  [
+    'with a reference to a missing record',
+    (text) => text.replace('"text": "one"', '"text": "one", "parent_id": "gone"'),
+    /base\.json:\d+: \/collections\/notes\/0\/parent_id/,
+  ],
   ['with an unknown key', (text) => text.replace('"seed"', '"sed"'), /Did you mean "seed"/],
   [
     'not UTF-8',
@@ -145,12 +128,10 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
 test.for(DAMAGES)(
   'a file that is %s is refused with place and reason; the file and the sandbox do not change',
   async ([, damage, description]) => {
-    const first = await shelved(snapshotDirectory(), { a: 'one' })
-    await first.snapshots.save('base')
-    const file = join(first.directory, 'base.json')
-    const damaged = Buffer.from(damage(readFileSync(file, 'utf8')))
-    writeFileSync(file, damaged)
-    const { sandbox, snapshots, notices } = await shelved(first.directory, { z: 'present' })
+    const { directory, file, text } = await saved()
+    const damaged = Buffer.from(damage(text))
+    fs.writeFileSync(file, damaged)
+    const { sandbox, snapshots, notices } = await shelved(directory, { z: 'present' })
     const before = JSON.stringify(sandbox.document())
     for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
       const refusal = await use().catch((error) => error)
@@ -158,58 +139,32 @@ test.for(DAMAGES)(
       expect(refusal.message).toContain(file)
       expect(refusal.options.mitigation).toContain('Fix the file')
     }
-    expect(await snapshots.list()).toMatchObject([
-      {
-        name: 'base',
-        saved_at: null,
-        revision: null,
-        records: null,
-        problem: expect.stringMatching(description),
-      },
-    ])
+    const unknown = { saved_at: null, revision: null, records: null }
+    const problem = expect.stringMatching(description)
+    expect(await snapshots.list()).toMatchObject([{ name: 'base', ...unknown, problem }])
     expect(JSON.stringify(sandbox.document())).toBe(before)
-    expect([readFileSync(file).equals(damaged), notices]).toEqual([true, []])
+    expect([fs.readFileSync(file).equals(damaged), notices]).toEqual([true, []])
   },
 )
 
 test.for(['save', 'import', 'delete'] as const)(
   'a damaged file is kept under another name and reported on %s',
   async (how) => {
-    const first = await shelved(snapshotDirectory(), { a: 'one' })
-    await first.snapshots.save('base')
-    const file = join(first.directory, 'base.json')
-    writeFileSync(file, '{"half": ')
-    const { sandbox, snapshots, notices } = await shelved(first.directory, { b: 'two' })
+    const { directory, file } = await saved()
+    fs.writeFileSync(file, '{"half": ')
+    const { sandbox, snapshots, notices } = await shelved(directory, { b: 'two' })
     if (how === 'save') await snapshots.save('base')
     if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
     if (how === 'delete') await snapshots.delete('base')
-    expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
+    expect(fs.readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
     expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
     const names = (await snapshots.list()).map(({ name }) => name)
     expect(names).toEqual(how === 'delete' ? [] : ['base'])
   },
 )
 
-test('a repaired file is a snapshot again', async () => {
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
-  await snapshots.save('base')
-  const file = join(directory, 'base.json')
-  const text = readFileSync(file, 'utf8')
-  const { atime, mtime } = statSync(file)
-  writeFileSync(file, text.replace('"one"', '"one'))
-  // A change is also found if the modification time is the same.
-  utimesSync(file, atime, mtime)
-  await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'conflict' })
-  writeFileSync(file, text)
-  utimesSync(file, atime, mtime)
-  put(sandbox, 'a', 'two')
-  await snapshots.restore('base')
-  expect(texts(sandbox)).toEqual({ a: 'one' })
-})
-
 test('a file that cannot be read at the moment is refused with the reason, and read the next time', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
-  await first.snapshots.save('base')
+  const { directory } = await saved()
   let failures = 1
   const files: Files = {
     ...nodeFiles,
@@ -218,36 +173,29 @@ test('a file that cannot be read at the moment is refused with the reason, and r
       return nodeFiles.read(path)
     },
   }
-  const { sandbox, snapshots } = await shelved(first.directory, {}, files)
+  const { sandbox, snapshots } = await shelved(directory, {}, files)
   await expect(snapshots.restore('base')).rejects.toThrow('base.json cannot be read: EMFILE')
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'one' })
 })
 
 test('a save on a full disk is refused, keeps the earlier snapshot, and leaves no temporary file', async () => {
-  let full = false
-  const files: Files = {
-    ...nodeFiles,
-    write: (...args) => {
-      if (full) throw new Error('ENOSPC')
-      return nodeFiles.write(...args)
-    },
-  }
-  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' }, files)
+  const disk = fillingDisk('write')
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' }, disk.files)
   await snapshots.save('base')
   put(sandbox, 'a', 'two')
-  full = true
+  disk.isFull = true
   await expect(snapshots.save('base')).rejects.toMatchObject({
     code: 'storage_unavailable',
     message: expect.stringContaining('ENOSPC'),
   })
   await expect(snapshots.save('new')).rejects.toMatchObject({ code: 'storage_unavailable' })
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
   await snapshots.restore('base')
   expect(texts(sandbox)).toEqual({ a: 'one' })
-  full = false
+  disk.isFull = false
   await snapshots.save('new')
-  expect(readdirSync(directory)).toEqual(['base.json', 'new.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json', 'new.json'])
 })
 
 test('saves and restores take effect in the order of their calls', async () => {
@@ -267,19 +215,18 @@ test('saves and restores take effect in the order of their calls', async () => {
 test('one of two saves for the last place is refused, also on the disk', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   await snapshots.save('s0')
-  const text = readFileSync(join(directory, 's0.json'))
-  for (let n = 1; n < MAX_SNAPSHOTS - 1; n++) writeFileSync(join(directory, `s${n}.json`), text)
+  const text = fs.readFileSync(join(directory, 's0.json'))
+  for (let n = 1; n < MAX_SNAPSHOTS - 1; n++) fs.writeFileSync(join(directory, `s${n}.json`), text)
   const both = await Promise.allSettled([snapshots.save('last'), snapshots.save('too-much')])
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   expect(snapshotStore.names()).toHaveLength(MAX_SNAPSHOTS)
 })
 
 test('temporary files that a crash has left are removed at the next start', async () => {
-  const { snapshots, directory } = await shelved(snapshotDirectory())
-  await snapshots.save('base')
-  writeFileSync(join(directory, 'base.json.tmp'), 'half')
+  const { directory, file } = await saved()
+  fs.writeFileSync(`${file}.tmp`, 'half')
   await shelved(directory)
-  expect(readdirSync(directory)).toEqual(['base.json'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json'])
 })
 
 test('clear() removes the folder, but files that were set aside stay', async () => {
@@ -287,18 +234,18 @@ test('clear() removes the folder, but files that were set aside stay', async () 
   await snapshotStore.begin(await startingState({ s: 'start' }))
   await snapshots.save('base')
   snapshotStore.clear()
-  expect(existsSync(directory)).toBe(false)
+  expect(fs.existsSync(directory)).toBe(false)
   await snapshots.save('base')
-  writeFileSync(join(directory, 'base.json'), 'x')
+  fs.writeFileSync(join(directory, 'base.json'), 'x')
   await snapshots.save('base')
   snapshotStore.clear()
-  expect(readdirSync(directory)).toEqual(['base.json.corrupt-1'])
+  expect(fs.readdirSync(directory)).toEqual(['base.json.corrupt-1'])
 })
 
 test('the starting state is kept separately: no list shows it, and no name restores it', async () => {
   const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState({ s: 'start' }))
-  expect(readdirSync(first.directory)).toEqual(['(start).json'])
+  expect(fs.readdirSync(first.directory)).toEqual(['(start).json'])
   const { snapshots, sandbox } = await shelved(first.directory, { a: 'one' })
   expect(await snapshots.list()).toEqual([])
   await expect(snapshots.restore('(start)')).rejects.toMatchObject({ code: 'not_found' })
@@ -310,7 +257,7 @@ test('the starting state is kept separately: no list shows it, and no name resto
 test('a starting state that cannot be used is refused with place and fix', async () => {
   const { snapshotStore, snapshots, directory } = await shelved(snapshotDirectory())
   await snapshotStore.begin(await startingState())
-  writeFileSync(join(directory, '(start).json'), '{')
+  fs.writeFileSync(join(directory, '(start).json'), '{')
   await expect(snapshots.start()).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('(start).json:1:2'),
@@ -319,16 +266,15 @@ test('a starting state that cannot be used is refused with place and fix', async
 })
 
 test('snapshots of an earlier sandbox are moved aside with its starting state when its name is used again', async () => {
-  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState())
   await first.snapshots.save('base')
   const second = await shelved(first.directory)
   await second.snapshotStore.begin(undefined)
   expect([await second.snapshots.list(), await second.snapshots.start()]).toEqual([[], undefined])
-  expect(second.notices).toMatchObject([
-    { event: 'snapshots_orphaned', level: 'warn', kept: `${first.directory}.orphaned-1` },
-  ])
-  expect(readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
+  const kept = `${first.directory}.orphaned-1`
+  expect(second.notices).toMatchObject([{ event: 'snapshots_orphaned', level: 'warn', kept }])
+  expect(fs.readdirSync(kept).sort()).toEqual(['(start).json', 'base.json'])
 })
 
 test('a starting state that an interrupted removal has left is removed without a report', async () => {
@@ -341,11 +287,11 @@ test('a starting state that an interrupted removal has left is removed without a
 
 test('other files in the folder are not touched', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
-  mkdirSync(directory, { recursive: true })
+  fs.mkdirSync(directory, { recursive: true })
   for (const name of ['README.md', 'Upper.json', 'a b.json', 'x.json.bak']) {
-    writeFileSync(join(directory, name), 'mine')
+    fs.writeFileSync(join(directory, name), 'mine')
   }
   expect(await snapshots.list()).toEqual([])
   snapshotStore.clear()
-  expect(readdirSync(directory)).toHaveLength(4)
+  expect(fs.readdirSync(directory)).toHaveLength(4)
 })

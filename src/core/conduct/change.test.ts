@@ -12,194 +12,114 @@ const refused: Step = { ...bare, status: 400 }
 const list: Step = { operation: 'teamspace-users.list', query: { search: 'ann', limit: '5' } }
 const busy: Step = { ...list, status: 503 }
 
-const messageOf = (steps: Step[]) =>
-  reportOn(steps).data.find(({ code }) => code.endsWith('.changed'))?.message
+/** Sends a request and then another one. */
+const judged = (first: Step, next: Step) => {
+  const { judged, data } = reportOn([first, next])
+  const changes = data.filter(({ code }) => code.endsWith('.changed'))
+  return {
+    calls: judged.calls,
+    codes: changes.map(({ severity, code }) => `${severity} ${code}`),
+    message: changes[0]?.message,
+  }
+}
 
-/** Each attempt that a client has changed, and what the finding says of it. */
-const CHANGED: [what: string, steps: Step[], severity: string, words: string][] = [
-  ['an empty body', [failed, refused], 'warning body.changed', 'its body was empty, after 46 bytes'],
-  [
-    'a body that was cut',
-    [failed, { ...refused, text: '{"name":"a"' }],
-    'warning body.changed',
-    'was cut: 11 of 46 bytes',
-  ],
-  [
-    'a body that came twice',
-    [failed, { ...refused, text: JSON.stringify(page.body).repeat(2) }],
-    'warning body.changed',
-    'came 2 times in a row',
-  ],
+const twice = JSON.stringify(page.body).repeat(2)
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+const BODY = 'warning body.changed'
+const REQUEST = 'warning request.changed'
+
+test.for<[what: string, first: Step, next: Step, code: string, words: string]>([
+  ['an empty body', failed, refused, BODY, 'its body was empty, after 46 bytes'],
+  ['a cut body', failed, { ...refused, text: '{"name":"a"' }, BODY, 'was cut: 11 of 46 bytes'],
+  ['a doubled body', failed, { ...refused, text: twice }, BODY, 'came 2 times in a row'],
   [
     'a body that was encoded twice',
-    [failed, { ...refused, body: JSON.stringify(page.body) }],
-    'warning body.changed',
+    failed,
+    { ...refused, body: JSON.stringify(page.body) },
+    BODY,
     'was encoded as JSON twice',
   ],
-  ['null in place of a body', [failed, { ...refused, body: null }], 'warning body.changed', 'was null'],
-  [
-    'a body without some fields',
-    [failed, { ...page, body: { name: 'a' } }],
-    'warning body.changed',
-    'had lost parent, title',
-  ],
+  ['null in place of a body', failed, { ...refused, body: null }, BODY, 'was null'],
+  ['fewer fields', failed, { ...page, body: { name: 'a' } }, BODY, 'had lost parent, title'],
   [
     'an empty body with the same key, which proves it',
-    [
-      { ...failed, key: 'k' },
-      { ...refused, key: 'k' },
-    ],
+    { ...failed, key: 'k' },
+    { ...refused, key: 'k' },
     'error body.changed',
     'with the same Idempotency-Key, but its body was empty',
   ],
   [
     'another body with the same key',
-    [
-      { ...failed, key: 'k' },
-      { ...page, key: 'k', body: { name: 'b' } },
-    ],
+    { ...failed, key: 'k' },
+    { ...page, key: 'k', body: { name: 'b' } },
     'error body.changed',
     'its body was another one',
   ],
-  [
-    'an empty body with another key',
-    [
-      { ...failed, key: 'k' },
-      { ...refused, key: 'l' },
-    ],
-    'warning body.changed',
-    'its body was empty',
-  ],
-  [
-    'the third attempt without a body',
-    [failed, failed, refused],
-    'warning body.changed',
-    'its body was empty',
-  ],
+  ['no body, but another key', { ...failed, key: 'k' }, { ...refused, key: 'l' }, BODY, 'its body was empty'],
   [
     'a body of another type',
-    [
-      failed,
-      {
-        ...refused,
-        text: 'name=a&title=Roof+plan',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      },
-    ],
-    'warning request.changed',
+    failed,
+    { ...refused, text: 'name=a&title=Roof+plan', headers: form },
+    REQUEST,
     'had the content-type application/x-www-form-urlencoded, after application/json',
   ],
   [
     'a body without its type',
-    [failed, { ...refused, text: JSON.stringify(page.body), headers: {} }],
-    'warning request.changed',
+    failed,
+    { ...refused, text: JSON.stringify(page.body), headers: {} },
+    REQUEST,
     'had the content-type none',
   ],
+  ['no key', failed, { ...page, status: 401, credential: null }, REQUEST, 'had no Authorization header'],
+  ['no filter', busy, { ...list, query: {} }, 'note request.changed', 'had lost search, limit in its query'],
   [
-    'a request without its key',
-    [failed, { ...page, status: 401, credential: null }],
-    'warning request.changed',
-    'had no Authorization header',
-  ],
-  [
-    'a read without its key',
-    [busy, { ...list, status: 401, credential: null }],
-    'warning request.changed',
-    'had no Authorization header',
-  ],
-  [
-    'a read that has lost a filter',
-    [busy, { ...list, query: {} }],
-    'note request.changed',
-    'had lost search, limit in its query',
-  ],
-  [
-    'a read whose query came twice',
-    [busy, { ...list, query: { search: ['ann', 'ann'], limit: ['5', '5'] } as never }],
-    'warning request.changed',
+    'its query twice',
+    busy,
+    { ...list, query: { search: ['ann', 'ann'], limit: ['5', '5'] } as never },
+    REQUEST,
     'had its query twice',
   ],
   [
-    'a read whose query was encoded twice',
-    [
-      { ...busy, query: { search: 'a b' } },
-      { ...list, query: { search: 'a%20b' } },
-    ],
-    'warning request.changed',
+    'a query that was encoded twice',
+    { ...busy, query: { search: 'a b' } },
+    { ...list, query: { search: 'a%20b' } },
+    REQUEST,
     'had its query encoded twice',
   ],
-  [
-    'a create with another query',
-    [failed, { ...page, query: { version: '2' } }],
-    'warning request.changed',
-    'had another query',
-  ],
-]
-
-test.for(CHANGED)(
-  'an attempt with %s is one call, and the finding names the change',
-  ([, steps, code, words]) => {
-    expect(reportOn(steps).judged.calls).toBe(1)
-    expect(codesOn(steps).filter((each) => !each.endsWith('unread-field'))).toEqual([code])
-    expect(messageOf(steps)).toContain(words)
-  },
-)
-
-test.for<[what: string, steps: Step[]]>([
-  ['another body', [failed, { ...page, body: { name: 'b', parent: null } }]],
-  [
-    'fewer fields and another key',
-    [
-      { ...failed, key: 'k' },
-      { ...page, key: 'l', body: { name: 'a' } },
-    ],
-  ],
-  ['an empty body after a success', [page, refused]],
-  [
-    'a corrected body after a failure and a refusal',
-    [failed, { ...failed, status: 400, at: 9 }, { ...page, body: { name: 'a' } }],
-  ],
-  [
-    'a corrected body after a refusal',
-    [
-      { ...failed, status: 400 },
-      { ...page, body: { name: 'a' } },
-    ],
-  ],
-  ['an empty body of another client', [failed, { ...refused, headers: { 'user-agent': 'other' } }]],
-  ['an empty body of another caller', [failed, { ...refused, caller: 'other' }]],
-  [
-    'another page of a list',
-    [
-      { ...busy, query: { after: 'a' } },
-      { ...list, query: { after: 'b' } },
-    ],
-  ],
-  [
-    'the first page again',
-    [
-      { ...busy, query: { after: 'a', limit: '5' } },
-      { ...list, query: { limit: '5' } },
-    ],
-  ],
-  ['another key after a 401', [{ ...page, status: 401, credential: 'old' }, page]],
-])('%s is another call, without a finding about a change', ([, steps]) => {
-  const changes = codesOn(steps).filter((code) => code.endsWith('.changed'))
-  expect([reportOn(steps).judged.calls, changes]).toEqual([2, []])
+  ['another query of a create', failed, { ...page, query: { version: '2' } }, REQUEST, 'had another query'],
+])('an attempt with %s is one call, and the finding names the change', ([, first, next, code, words]) => {
+  expect(judged(first, next)).toEqual({ calls: 1, codes: [code], message: expect.stringContaining(words) })
 })
 
-test.for<[what: string, steps: Step[]]>([
-  [
-    'the same body in another encoding',
-    [failed, { ...page, body: { title: 'Roof plan', parent: null, name: 'a' } }],
-  ],
+test.for<[what: string, first: Step, next: Step]>([
+  ['another body', failed, { ...page, body: { name: 'b', parent: null } }],
+  ['fewer fields and another key', { ...failed, key: 'k' }, { ...page, key: 'l', body: { name: 'a' } }],
+  ['an empty body after a success', page, refused],
+  ['a corrected body after a refusal', { ...failed, status: 400 }, { ...page, body: { name: 'a' } }],
+  ['an empty body of another client', failed, { ...refused, headers: { 'user-agent': 'other' } }],
+  ['an empty body of another caller', failed, { ...refused, caller: 'other' }],
+  ['another page of a list', { ...busy, query: { after: 'a' } }, { ...list, query: { after: 'b' } }],
+  ['the first page', { ...busy, query: { after: 'a', limit: '5' } }, { ...list, query: { limit: '5' } }],
+  ['another key after a 401', { ...page, status: 401, credential: 'old' }, page],
+])('%s is another call, without a finding about a change', ([, first, next]) => {
+  expect(judged(first, next)).toMatchObject({ calls: 2, codes: [] })
+})
+
+test.for<[what: string, first: Step, next: Step]>([
+  ['fields in another order', failed, { ...page, body: { title: 'Roof plan', parent: null, name: 'a' } }],
   [
     'a body that a cut connection has kept from the emulator',
-    [{ ...bare, status: 0, headers: { ...json, 'content-length': '46' } }, page],
+    { ...bare, status: 0, headers: { ...json, 'content-length': '46' } },
+    page,
   ],
-])('%s is the same body', ([, steps]) => {
-  expect(reportOn(steps).judged.calls).toBe(1)
-  expect(messageOf(steps)).toBeUndefined()
+])('%s: the body is the same', ([, first, next]) => {
+  expect(judged(first, next)).toMatchObject({ calls: 1, codes: [] })
+})
+
+test('a corrected body after a failure and a refusal is another call', () => {
+  const steps = [failed, { ...failed, status: 400, at: 9 }, { ...page, body: { name: 'a' } }]
+  expect(reportOn(steps).judged.calls).toBe(2)
 })
 
 /** What clients do to a body between two attempts. */
@@ -224,9 +144,9 @@ test('whatever a client loses of a body, it is one call with one finding, and no
       const first: Step = { ...page, body, status }
       const next: Step = { ...bare, status: 400, ...losses[name]?.(body) }
       const steps = [...Array.from({ length: more }, () => first), first, next]
-      const report = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
-      expect(report.judged.calls).toBe(1)
-      const codes = report.data.map(({ code }) => code)
+      const { judged, data } = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
+      expect(judged.calls).toBe(1)
+      const codes = data.map(({ code }) => code)
       expect(codes.filter((code) => code.endsWith('.changed'))).toHaveLength(1)
       expect(codes).not.toContain('retry.missing')
     }),
@@ -248,20 +168,14 @@ test('of equal requests that fail together, each repetition is an attempt of ano
   )
 })
 
-test.for<[what: string, steps: Step[], expected: string[]]>([
-  [
-    'all but a timestamp is the same',
-    [failed, { ...page, body: { ...(page.body as object), title: 'b' } }],
-    [],
-  ],
+test.for<[what: string, first: Step, next: Step, expected: string[]]>([
+  ['most is the same', failed, { ...page, body: { ...(page.body as object), title: 'b' } }, []],
   [
     'nothing is the same',
-    [
-      { ...failed, status: 503, body: { name: 'a' } },
-      { ...page, body: { name: 'b' } },
-    ],
+    { ...failed, status: 503, body: { name: 'a' } },
+    { ...page, body: { name: 'b' } },
     ['note retry.missing'],
   ],
-])('retry.missing when another body follows, and %s', ([, steps, expected]) => {
-  expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual(expected)
+])('retry.missing when another body follows, and %s', ([, first, next, expected]) => {
+  expect(codesOn([first, next]).filter((code) => code.endsWith('retry.missing'))).toEqual(expected)
 })

@@ -35,24 +35,14 @@ test.for<[what: string, steps: Step[]]>([
   expect(only('connection.leaked', steps)).toEqual([])
 })
 
+const held: Step = { ...list, end: 'held', took: 60_000 }
+
 test.for<[what: string, step: Step, expected: string[]]>([
-  [
-    'a body that the client waited a minute for',
-    { ...list, end: 'held', took: 60_000 },
-    ['warning timeout.body'],
-  ],
-  [
-    'a body that the client left after a minute',
-    { ...list, end: 'held', took: 60_000, connection: aConnection({ closedBy: 'client' }) },
-    [],
-  ],
-  [
-    'a body that it still waits for',
-    { ...list, end: 'held', took: null, real: -60_000 },
-    ['warning timeout.body'],
-  ],
-  ['a body that stopped for two seconds', { ...list, end: 'held', took: 2_000 }, []],
-  ['a response without a byte', { ...list, status: 0, end: 'held', took: 60_000 }, []],
+  ['a body that the client waited a minute for', held, ['warning timeout.body']],
+  ['a body that it left after a minute', { ...held, connection: aConnection({ closedBy: 'client' }) }, []],
+  ['a body that it still waits for', { ...held, took: null, real: -60_000 }, ['warning timeout.body']],
+  ['a body that stopped for two seconds', { ...held, took: 2_000 }, []],
+  ['a response without a byte', { ...held, status: 0 }, []],
   ['a slow response', { ...list, took: 60_000 }, []],
 ])('timeout.body: %s', ([, step, expected]) => {
   expect(only('timeout.body', [step])).toEqual(expected)
@@ -61,7 +51,7 @@ test.for<[what: string, step: Step, expected: string[]]>([
 const results: Step = { operation: 'batch-predictions.results', path: '/v1/batch-predictions/b/results' }
 
 test('timeout.body: a body that the client still waits for is judged by the virtual clock, too', () => {
-  const open: Step = { ...list, end: 'held', took: null, real: 1e12 }
+  const open: Step = { ...held, took: null, real: 1e12 }
   expect(only('timeout.body', [open], {}, { now: 60_000 })).toEqual(['warning timeout.body'])
   expect(only('timeout.body', [open], {}, { now: 5_000 })).toEqual([])
 })

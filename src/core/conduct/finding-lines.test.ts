@@ -9,11 +9,8 @@ const finding = (severity: Finding['severity'], requests = ['r-1']): Finding => 
 })
 
 test('a finding is the verdict with its message, its requests, and the fix', () => {
-  expect(findingLines(finding('error'))).toEqual([
-    'error wait.none: It did not wait.',
-    '  request r-1',
-    '  Wait.',
-  ])
+  const lines = ['error wait.none: It did not wait.', '  request r-1', '  Wait.']
+  expect(findingLines(finding('error'))).toEqual(lines)
 })
 
 test('of many requests ten are named', () => {

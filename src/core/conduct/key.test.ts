@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
-const { codesOn, reportOn } = judging(
-  'body.changed',
-  'evolve.unknown-value',
-  'key.changed',
-  'key.missing',
-  'key.reused',
-)
+const { codesOn, reportOn } = judging('evolve.unknown-value', 'key.changed', 'key.missing', 'key.reused')
 
 const batch: Step = { operation: 'batch-predictions.create', body: { prompt: 'a' } }
 const lost: Step = { ...batch, status: 0, created: ['things/1'] }
@@ -16,113 +10,44 @@ const page: Step = { body: { name: 'a' } }
 const only = (code: string, ...given: Parameters<typeof codesOn>) =>
   codesOn(...given).filter((each) => each.endsWith(code))
 
-test.for<[what: string, steps: Step[], expected: string[]]>([
+test.for<[what: string, first: Step, next: Step, expected: string[]]>([
   [
     'a new key for each attempt, and two records',
-    [
-      { ...lost, key: 'a' },
-      { ...batch, key: 'b', created: ['things/2'] },
-    ],
+    { ...lost, key: 'a' },
+    { ...batch, key: 'b', created: ['things/2'] },
     ['error key.changed'],
   ],
-  [
-    'a new key for each attempt without a second record',
-    [
-      { ...batch, status: 0, key: 'a' },
-      { ...batch, key: 'b' },
-    ],
-    ['warning key.changed'],
-  ],
-  [
-    'the same key',
-    [
-      { ...lost, key: 'a' },
-      { ...batch, key: 'a' },
-    ],
-    [],
-  ],
-  [
-    'another key after a refusal that had no effect',
-    [
-      { ...batch, status: 503, key: 'a' },
-      { ...batch, key: 'b' },
-    ],
-    [],
-  ],
-  [
-    'another key after a success',
-    [
-      { ...batch, key: 'a', created: ['things/1'] },
-      { ...batch, key: 'b' },
-    ],
-    [],
-  ],
-])('key.changed: %s', ([, steps, expected]) => {
-  expect(only('key.changed', steps)).toEqual(expected)
+  ['a new key, 1 record', { ...batch, status: 0, key: 'a' }, { ...batch, key: 'b' }, ['warning key.changed']],
+  ['the same key', { ...lost, key: 'a' }, { ...batch, key: 'a' }, []],
+  ['another key after a refusal', { ...batch, status: 503, key: 'a' }, { ...batch, key: 'b' }, []],
+  ['another key after a success', { ...lost, status: 200, key: 'a' }, { ...batch, key: 'b' }, []],
+])('key.changed: %s', ([, first, next, expected]) => {
+  expect(only('key.changed', [first, next])).toEqual(expected)
 })
 
-test.for<[what: string, steps: Step[], expected: string[]]>([
-  [
-    'a create that was repeated without a key, and two records',
-    [lost, { ...batch, created: ['things/2'] }],
-    ['error key.missing'],
-  ],
-  ['a create that was repeated without a key, and one record', [lost, batch], ['warning key.missing']],
-  [
-    'a create that the client left and repeated',
-    [
-      { ...batch, end: 'left', created: ['things/1'] },
-      { ...batch, created: ['things/2'] },
-    ],
-    ['error key.missing'],
-  ],
-  [
-    'a gateway that failed after the create',
-    [
-      { ...batch, status: 504, created: ['things/1'] },
-      { ...batch, created: ['things/2'] },
-    ],
-    ['error key.missing'],
-  ],
+const second: Step = { ...batch, created: ['things/2'] }
+
+test.for<[what: string, first: Step, next: Step, expected: string[]]>([
+  ['a create that was repeated without a key, and two records', lost, second, ['error key.missing']],
+  ['a create that was repeated without a key, and one record', lost, batch, ['warning key.missing']],
+  ['a create that the client left', { ...lost, status: 200, end: 'left' }, second, ['error key.missing']],
+  ['a gateway that failed after the create', { ...lost, status: 504 }, second, ['error key.missing']],
   [
     'an operation without keys, and two records',
-    [
-      { ...page, status: 0, created: ['pages/1'] },
-      { ...page, created: ['pages/2'] },
-    ],
+    { ...page, status: 0, created: ['pages/1'] },
+    { ...page, created: ['pages/2'] },
     ['warning key.missing'],
   ],
-  [
-    'an operation without keys, and one record',
-    [
-      { ...page, status: 0 },
-      { ...page, created: ['pages/1'] },
-    ],
-    [],
-  ],
-  [
-    'a page that was created twice on purpose',
-    [
-      { ...page, created: ['pages/1'] },
-      { ...page, created: ['pages/2'] },
-    ],
-    [],
-  ],
-  [
-    'a create after a refusal',
-    [
-      { ...batch, status: 503 },
-      { ...batch, created: ['things/1'] },
-    ],
-    [],
-  ],
-  ['a read that was cut', [{ operation: 'agents.list', status: 0 }, { operation: 'agents.list' }], []],
-])('key.missing: %s', ([, steps, expected]) => {
-  expect(only('key.missing', steps)).toEqual(expected)
+  ['an operation without keys, one record', { ...page, status: 0 }, { ...page, created: ['pages/1'] }, []],
+  ['a page twice on purpose', { ...page, created: ['pages/1'] }, { ...page, created: ['pages/2'] }, []],
+  ['a create after a refusal', { ...batch, status: 503 }, second, []],
+  ['a read that was cut', { operation: 'agents.list', status: 0 }, { operation: 'agents.list' }, []],
+])('key.missing: %s', ([, first, next, expected]) => {
+  expect(only('key.missing', [first, next])).toEqual(expected)
 })
 
 test('a finding about duplicates lists the records that were created', () => {
-  const steps = [lost, { ...batch, created: ['things/2'] }]
+  const steps = [lost, second]
   expect(reportOn(steps).data[0]).toMatchObject({
     message: expect.stringContaining('2 records exist: things/1, things/2'),
     evidence: { records: ['things/1', 'things/2'] },
@@ -130,87 +55,31 @@ test('a finding about duplicates lists the records that were created', () => {
   expect(only('key.missing', steps, {}, { deleted: ['things/1'] })).toEqual(['warning key.missing'])
 })
 
-const conflict: Step = { ...batch, key: 'k', status: 409, code: 'idempotency_key_reused' }
+const keyed: Step = { ...batch, key: 'k' }
+const conflict: Step = { ...keyed, status: 409, code: 'idempotency_key_reused' }
+const other: Step = { ...conflict, body: { prompt: 'b' } }
 
 test.for<[what: string, steps: Step[], expected: string[]]>([
-  [
-    'one key for three bodies',
-    [
-      { ...batch, key: 'k' },
-      { ...conflict, body: { prompt: 'b' } },
-      { ...conflict, body: { prompt: 'c' } },
-    ],
-    ['warning key.reused'],
-  ],
-  [
-    'one key for two bodies',
-    [
-      { ...batch, key: 'k' },
-      { ...conflict, body: { prompt: 'b' } },
-    ],
-    ['note key.reused'],
-  ],
+  ['one key for three bodies', [keyed, other, { ...other, body: { prompt: 'c' } }], ['warning key.reused']],
+  ['one key for two bodies', [keyed, other], ['note key.reused']],
   ['a conflict that a fault has made', [{ ...conflict, fault: 'key-reuse-different-body' }], []],
-  [
-    'a key for each body',
-    [
-      { ...batch, key: 'k' },
-      { ...batch, key: 'l', body: { prompt: 'b' } },
-    ],
-    [],
-  ],
+  ['a key for each body', [keyed, { key: 'l', ...batch, body: { prompt: 'b' } }], []],
 ])('key.reused: %s', ([, steps, expected]) => {
   expect(only('key.reused', steps)).toEqual(expected)
 })
 
-const failed: Step = { ...batch, status: 500 }
+const later: Step = { ...keyed, tomorrow: ['field'] }
+const thrice = (step: Step): Step[] => [step, step, step]
+const FOUND = ['warning evolve.unknown-value']
 
 test.for<[what: string, steps: Step[], expected: string[]]>([
-  [
-    'an empty body with the same key',
-    [
-      { ...failed, key: 'k' },
-      { operation: 'batch-predictions.create', key: 'k', status: 400 },
-    ],
-    ['error body.changed'],
-  ],
-  [
-    'an empty body without a key',
-    [failed, { operation: 'batch-predictions.create', status: 400 }],
-    ['warning body.changed'],
-  ],
-  [
-    'the same body',
-    [
-      { ...failed, key: 'k' },
-      { ...batch, key: 'k' },
-    ],
-    [],
-  ],
-  ['another body without a key', [failed, { ...batch, body: { prompt: 'b' } }], []],
-  ['an empty body after a success', [batch, { operation: 'batch-predictions.create', status: 400 }], []],
-])('body.changed: %s', ([, steps, expected]) => {
-  expect(only('body.changed', steps)).toEqual(expected)
-})
-
-const later: Step = { ...batch, key: 'k', tomorrow: ['field'] }
-
-test.for<[what: string, steps: Step[], expected: string[]]>([
-  [
-    'a success with a new field that is repeated twice',
-    [later, later, later],
-    ['warning evolve.unknown-value'],
-  ],
-  ['a replay that is not marked', [later, { ...batch, key: 'k' }, later], ['warning evolve.unknown-value']],
+  ['a success with a new field that is repeated twice', thrice(later), FOUND],
+  ['a replay that is not marked', [later, keyed, later], FOUND],
   ['one repetition, as after a time-out of the client', [later, later], []],
-  ['a success without anything new', [batch, batch, batch].map((each) => ({ ...each, key: 'k' })), []],
+  ['a success without anything new', thrice(keyed), []],
   ['a failure with something new', [{ ...later, status: 503 }, later, later], []],
-  ['another fault beside it', [later, later, later].map((each) => ({ ...each, fault: 'slow' })), []],
-  [
-    'the fault itself',
-    [later, later, later].map((each) => ({ ...each, fault: 'tomorrow' })),
-    ['warning evolve.unknown-value'],
-  ],
+  ['another fault beside it', thrice({ ...later, fault: 'slow' }), []],
+  ['the fault itself', thrice({ ...later, fault: 'tomorrow' }), FOUND],
   ['a key for each of the bodies', [later, { ...later, key: 'l' }, { ...later, key: 'm' }], []],
 ])('evolve.unknown-value: %s', ([, steps, expected]) => {
   expect(only('evolve.unknown-value', steps)).toEqual(expected)

@@ -34,76 +34,42 @@ const refusedCursor = (after: string): Step => ({
   response: {},
 })
 
-const whole = [page(undefined, ['a', 'b']), page('b', ['c', 'd']), page('d', ['e'], false)]
+const first = page(undefined, ['a', 'b'])
+const second = page('b', ['c', 'd'])
+const last = page('d', ['e'], false)
+const loop = page('b', ['c', 'b'])
+const EARLY = 'note page.stopped-early'
 
 test.for<[what: string, steps: Step[], expected: string[]]>([
-  ['a walk through all pages', whole, []],
-  ['the first page alone, of a list with more', whole.slice(0, 1), ['note page.stopped-early']],
-  [
-    'the first page again and again, as a dashboard reads it',
-    [whole[0], whole[0], whole[0]] as Step[],
-    ['note page.stopped-early'],
-  ],
-  [
-    'a page that is read twice, as a prefetch does it',
-    [...whole.slice(0, 2), whole[1] as Step, whole[2] as Step],
-    [],
-  ],
-  [
-    'two clients in turns',
-    [...whole, ...whole].sort((a, b) =>
-      String(a.query?.after ?? '').localeCompare(String(b.query?.after ?? '')),
-    ),
-    [],
-  ],
-  ['two of three pages', whole.slice(0, 2), ['note page.stopped-early']],
-  [
-    'an empty page with has_more, and no further request',
-    [page(undefined, [])],
-    ['warning page.stopped-early'],
-  ],
-  [
-    'an empty page with has_more, and the same request again',
-    [page(undefined, []), page(undefined, ['a'], false)],
-    [],
-  ],
-  [
-    'a cursor that leads to itself, followed twice again',
-    [page(undefined, ['a', 'b']), page('b', ['c', 'b']), page('b', ['c', 'b']), page('b', ['c', 'b'])],
-    ['error page.loop', 'note page.stopped-early'],
-  ],
+  ['a walk through all pages', [first, second, last], []],
+  ['the first page alone, of a list with more', [first], [EARLY]],
+  ['the first page again and again, as a dashboard reads it', [first, first, first], [EARLY]],
+  ['a page that is read twice, as a prefetch does it', [first, second, second, last], []],
+  ['two clients in turns', [first, first, second, second, last, last], []],
+  ['two of three pages', [first, second], [EARLY]],
+  ['an empty page with has_more, and no other one', [page(undefined, [])], ['warning page.stopped-early']],
+  ['the same, and the request again', [page(undefined, []), page(undefined, ['a'], false)], []],
+  ['a cursor that leads to itself, followed twice', [first, loop, loop, loop], ['error page.loop', EARLY]],
   [
     'a cycle of two cursors',
     [page(undefined, ['a']), page('a', ['b']), page('b', ['a']), page('a', ['b']), page('b', ['a'])],
-    ['error page.loop', 'note page.stopped-early'],
+    ['error page.loop', EARLY],
   ],
-  [
-    'a cursor that leads to itself, noticed at once',
-    [page(undefined, ['a', 'b']), page('b', ['c', 'b'])],
-    ['note page.stopped-early'],
-  ],
-  [
-    'a cursor from the middle of a page',
-    [whole[0] as Step, page('a', ['b', 'c'], false)],
-    ['warning page.doubled'],
-  ],
-  ['the middle of a page with another limit', [whole[0] as Step, page('a', ['b'], false, '1')], []],
+  ['a cursor that leads to itself, noticed at once', [first, loop], [EARLY]],
+  ['a cursor from the middle of a page', [first, page('a', ['b', 'c'], false)], ['warning page.doubled']],
+  ['the middle of a page with another limit', [first, page('a', ['b'], false, '1')], []],
   ['an offset that is one too small', [views(0), views(1)], ['warning page.doubled']],
   ['an offset that is one too large', [views(0), views(3)], ['warning page.skipped']],
   ['offsets in order', [views(0), views(2), views(4)], []],
   ['a jump to the fifth page', [views(0), views(8)], []],
-  [
-    'a cursor that no page gave, after one that did',
-    [whole[0] as Step, refusedCursor('x')],
-    ['warning page.invalid-cursor'],
-  ],
+  ['a cursor of no page, after one of a page', [first, refusedCursor('x')], ['warning page.invalid-cursor']],
   ['a cursor that no page gave', [refusedCursor('x')], ['note page.invalid-cursor']],
-  ['a cursor whose record was deleted', [whole[0] as Step, refusedCursor('b')], []],
+  ['a cursor whose record was deleted', [first, refusedCursor('b')], []],
 ])('%s', ([, steps, expected]) => {
   expect(codesOn(steps)).toEqual(expected)
 })
 
 test('a page whose body is not kept is not judged, and the report says so', () => {
-  const { response: _, ...unkept } = whole[0] as Step
+  const { response: _, ...unkept } = first
   expect(reportOn([unkept])).toMatchObject({ data: [], not_judged: [expect.stringContaining('not kept')] })
 })

@@ -16,28 +16,18 @@ function polls(statuses: string[], gap = 5_000): Step[] {
 
 const times = (count: number, status: string): string[] => Array.from({ length: count }, () => status)
 
+const odd = times(6, 'archived')
+
 test.for<[what: string, steps: Step[], expected: string[]]>([
   ['ten polls with a status that no record has', polls(times(10, 'archived')), ['warning poll.endless']],
   ['nine polls with it', polls(times(9, 'archived')), []],
-  [
-    'a status that no record has for a moment',
-    polls([...times(6, 'archived'), 'in_progress', ...times(6, 'archived')]),
-    [],
-  ],
+  ['an unknown status for a moment', polls([...odd, 'in_progress', ...odd]), []],
   ['five polls after the end', polls(['in_progress', ...times(6, 'completed')]), ['note poll.finished']],
   ['a look at the finished record, and one more', polls(['in_progress', ...times(3, 'completed')]), []],
   ['ten polls in a second', polls(times(10, 'in_progress'), 100), ['note poll.too-fast']],
   ['ten polls, five seconds apart', polls(times(10, 'in_progress')), []],
-  [
-    'ten fast polls of a record that moves',
-    polls([...times(5, 'validating'), ...times(5, 'in_progress')], 100),
-    [],
-  ],
-  [
-    'a dashboard with two records',
-    [...polls(times(6, 'completed')).slice(0, 1), ...polls(['in_progress'])],
-    [],
-  ],
+  ['fast polls of a moving record', polls([...times(5, 'validating'), ...times(5, 'in_progress')], 100), []],
+  ['a dashboard of two records', [...polls(['completed']), ...polls(['in_progress'])], []],
 ])('%s', ([, steps, expected]) => {
   expect(codesOn(steps)).toEqual(expected)
 })

@@ -11,17 +11,9 @@ test.for<[what: string, step: Step, expected: string[]]>([
   ['a field that nothing reads', { body: { name: 'a', colour: 'red' } }, ['note request.unread-field']],
   ['known fields', { body: { name: 'a' } }, []],
   ['a misspelt field that was refused', { body: { nam: 'a' }, status: 400 }, []],
-  [
-    'a misspelt parameter',
-    { operation: 'data-views.list', query: { limi: '2' } },
-    ['warning request.unread-field'],
-  ],
+  ['an odd filter', { operation: 'data-views.list', query: { limi: '2' } }, ['warning request.unread-field']],
   ['a known parameter', { operation: 'data-views.list', query: { limit: '2' }, response: { data: [] } }, []],
-  [
-    'a credential in the URL',
-    { ...list, query: { api_key: REDACTED } },
-    ['warning request.credential-in-url'],
-  ],
+  ['a credential in a URL', { ...list, query: { api_key: REDACTED } }, ['warning request.credential-in-url']],
   ['a cursor whose name ends with token', { ...list, query: { page_token: REDACTED } }, []],
 ])('%s', ([, step, expected]) => {
   expect(codesOn([step])).toEqual(expected)

@@ -66,15 +66,9 @@ test('the finding names the clock: the virtual one when it has moved, otherwise 
 })
 
 test('a clock that only a test moves shows a wait of milliseconds; with a fast clock the real wait decides', () => {
+  const refused = { key: 'k', status: 429, retryAfter: '2', at: 0, real: 0, took: 0 }
   const codes = (at: number, real: number, rate: number) =>
-    codesOn(
-      [
-        { key: 'k', status: 429, retryAfter: '2', at: 0, real: 0, took: 0 },
-        { key: 'k', at, real },
-      ],
-      {},
-      { rate },
-    )
+    codesOn([refused, { key: 'k', at, real }], {}, { rate })
   expect(codes(2, 30, 0)).toEqual(['error wait.too-short'])
   expect(codes(1, 300, 0)).toEqual(['error wait.none'])
   expect(codes(60, 1, 60)).toEqual(['error wait.none'])
@@ -119,9 +113,6 @@ test('a loop that continues at its pace after a refusal is only a note', () => {
 test('a call has one finding, whatever the number of its attempts', () => {
   const refused = { key: 'k', status: 429, retryAfter: '2' }
   const { data } = reportOn([refused, refused, refused, { key: 'k' }])
-  expect(data.map(({ code, evidence, requests }) => [code, evidence.waits, requests.length])).toContainEqual([
-    'wait.none',
-    3,
-    4,
-  ])
+  const [none] = data.filter(({ code }) => code === 'wait.none')
+  expect([none?.evidence.waits, none?.requests.length]).toEqual([3, 4])
 })

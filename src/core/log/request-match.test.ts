@@ -2,16 +2,8 @@ import { expect, test } from 'vitest'
 import { zodIssues } from '../zod-issues.ts'
 import { compare, type Matchable, matches, matchSchema, type RequestMatch } from './request-match.ts'
 
-const caller = {
-  key_id: 'k1',
-  kind: 'user',
-  user_id: 'u1',
-  organization_id: 'o1',
-  teamspace_id: 't1',
-  account_admin: false,
-  permissions: [],
-  denied: [],
-} as const
+const who = { key_id: 'k1', kind: 'user', user_id: 'u1', organization_id: 'o1', teamspace_id: 't1' } as const
+const caller = { ...who, account_admin: false, permissions: [], denied: [] }
 
 const request: Matchable = {
   operation: 'pages.create',
@@ -51,10 +43,7 @@ test.for<[what: string, match: RequestMatch]>([
   ['body equals null', { body: { '/nothing': { equals: null } } }],
   ['body exists', { body: { '/nothing': { exists: true }, '/other': { exists: false } } }],
   ['body glob', { body: { '/name': { glob: 'P*' } } }],
-  [
-    'odd keys',
-    { body: { '/__proto__': { equals: 1 }, '/a~1b': { equals: [] }, '/toString': { exists: false } } },
-  ],
+  ['odd', { body: { '/__proto__': { equals: 1 }, '/a~1b': { equals: [] }, '/toString': { exists: false } } }],
 ])('a request fits by %s', ([, match]) => {
   expect(compare(match, request).missed).toEqual([])
 })
@@ -110,10 +99,7 @@ test('an unrouted request fits no caller, no operation and no status', () => {
   expect(compare(match, unrouted).missed.map(({ actual }) => actual)).toEqual([null, null, null])
 })
 
-const operations = new Map([
-  ['pages.create', {}],
-  ['pages.list', {}],
-])
+const operations = new Map(['pages.create', 'pages.list'].map((name) => [name, {}]))
 
 const problems = (given: unknown) => {
   const result = matchSchema({ operations }, {}).safeParse(given)

@@ -8,18 +8,9 @@ import { type ApiKey, Authenticator, apiKeys, servicePrefix, userPrefix } from '
 const settings = new Settings()
 
 function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
-  return {
-    id,
-    kind: 'user',
-    token: seal(`token of ${id}`.replaceAll(' ', '-')),
-    user_id: 'u',
-    organization_id: 'o',
-    teamspace_id: 'ts',
-    account_admin: false,
-    permissions: [],
-    denied: [],
-    ...over,
-  }
+  const place = { user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
+  const rights = { account_admin: false, permissions: [], denied: [] }
+  return { id, kind: 'user', token: seal(`token-of-${id}`), ...place, ...rights, ...over }
 }
 
 function keysOf(...keys: readonly ApiKey[]) {
@@ -38,7 +29,7 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('a registered key results in a caller with the fields of its record, without the token', {
+test('a registered key gives a caller with the fields of its record', {
   tags: ['R227'],
 }, () => {
   const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
@@ -79,9 +70,7 @@ test('a missing header and an unknown token get different messages, and the refu
   expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
 })
 
-test('the digest that the sandbox stores is not accepted as a token', {
-  tags: ['R231'],
-}, () => {
+test('the stored digest is not accepted as a token', { tags: ['R231'] }, () => {
   const { registered, any } = keysOf(keyOf('one'))
   for (const authenticator of [registered, any]) {
     const refusal = refusalOf(authenticator, `Bearer ${seal('token-of-one')}`)
@@ -99,19 +88,7 @@ test('a change or a removal of a key has an effect on the next request', () => {
   expect(found()).toBeUndefined()
 })
 
-test('a caller is created once until a key changes', () => {
-  const { store, registered } = keysOf(keyOf('one'))
-  const found = () => registered.identify('Bearer token-of-one', settings)
-  const first = found()
-  store.transaction('', (tx) => tx.put('other', { id: 'x' }))
-  expect(found()).toBe(first)
-  store.transaction('', (tx) => tx.put(apiKeys.name, keyOf('two')))
-  expect(found()).not.toBe(first)
-})
-
-test('when any key is accepted, an unknown token acts as the first key of the kind of its prefix', {
-  tags: ['R227'],
-}, () => {
+test('an unknown token may act as the first key of the kind of its prefix', { tags: ['R227'] }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
   const { any } = keysOf(...keys)
   const actsAs = (token: string) =>
@@ -120,36 +97,22 @@ test('when any key is accepted, an unknown token acts as the first key of the ki
   expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
 })
 
-test('settings change the prefixes, and a token is refused when the sandbox has no key of its kind', {
+test('settings change the prefixes; a token of a kind without keys is refused', {
   tags: ['U069'],
 }, () => {
   const { any } = keysOf(keyOf('u'))
   const own = new Settings({ [userPrefix.key]: 'me-', [servicePrefix.key]: 'it-' })
-  expect(any.guessCall({ headers: { authorization: 'Bearer me-1' } }, own)?.key_id).toBe('u')
-  expect([
-    any.guessCall({ headers: { authorization: 'Bearer live_1' } }, own),
-    any.guessCall({ headers: { authorization: 'Bearer it-1' } }, own),
-  ]).toEqual([undefined, undefined])
+  const actsAs = (token: string) =>
+    any.guessCall({ headers: { authorization: `Bearer ${token}` } }, own)?.key_id
+  expect(['me-1', 'live_1', 'it-1'].map(actsAs)).toEqual(['u', undefined, undefined])
 })
 
 test('a token with "@" is refused, because "@" selects a sandbox; missing fields of a key get empty defaults', () => {
   const key = { id: 'k', kind: 'user', token: 't', organization_id: 'o', teamspace_id: 'ts' }
-  expect(apiKeys.schema(settings).parse(key)).toEqual({
-    ...key,
-    user_id: null,
-    account_admin: false,
-    permissions: [],
-    denied: [],
-  })
+  const defaults = { user_id: null, account_admin: false, permissions: [], denied: [] }
+  expect(apiKeys.schema(settings).parse(key)).toEqual({ ...key, ...defaults })
   const refused = apiKeys.schema(settings).safeParse({ ...key, token: 'a@b' })
-  expect(refused.error?.issues).toMatchObject([
-    { path: ['token'], message: expect.stringMatching(/^must have no "@"/) },
-  ])
-  for (const wrong of [
-    { ...key, id: '' },
-    { ...key, token: '' },
-    { ...key, kind: 'robot' },
-    { ...key, more: 1 },
-  ])
-    expect(apiKeys.schema(settings).safeParse(wrong).success).toBe(false)
+  expect(refused.error?.issues[0]?.message).toMatch(/^must have no "@"/)
+  for (const wrong of [{ id: '' }, { token: '' }, { kind: 'robot' }, { more: 1 }] as object[])
+    expect(apiKeys.schema(settings).safeParse({ ...key, ...wrong }).success).toBe(false)
 })

@@ -17,35 +17,7 @@ test('the 201st request within the window is refused', { tags: ['R255'] }, () =>
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
 })
 
-test('the window slides: each half frees exactly when it is 60 s old', { tags: ['R256'] }, () => {
-  const limiter = new RateLimiter()
-  requests(limiter, 100, T0)
-  requests(limiter, 100, T0 + 30_000)
-  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
-  expect(requests(limiter, 150, T0 + 60_000)).toBe(100)
-  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 89_999).admitted).toBe(false)
-  expect(requests(limiter, 150, T0 + 90_000)).toBe(100)
-})
-
-test('remaining counts down to 0 and stays there', { tags: ['R260'] }, () => {
-  const limiter = new RateLimiter()
-  for (let k = 1; k <= 200; k++) expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(200 - k)
-  expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(0)
-})
-
-test('Retry-After is present exactly when nothing remains, also on the last admitted request', {
-  tags: ['R262'],
-}, () => {
-  const limiter = new RateLimiter()
-  const responses = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
-  expect(responses.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
-  expect(responses[199]).toMatchObject({ admitted: true, retryAfter: 60 })
-  expect(responses[200]).toMatchObject({ admitted: false, retryAfter: 60 })
-})
-
-test('reset is the whole second at which the oldest request has left the window, Retry-After the seconds until it leaves', {
-  tags: ['R261', 'T05'],
-}, () => {
+test('reset is the second at which the oldest request has left', { tags: ['R261', 'T05'] }, () => {
   const limiter = new RateLimiter()
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 999).reset).toBe(T0 / 1000 + 61)
@@ -54,18 +26,11 @@ test('reset is the whole second at which the oldest request has left the window,
     reset: T0 / 1000 + 61,
     wait: 60,
   })
-  expect(new RateLimiter().peek('', DEFAULT_LIMIT, T0)).toEqual({
-    admitted: true,
-    limit: 200,
-    remaining: 200,
-    reset: T0 / 1000 + 60,
-    wait: 60,
-  })
+  const fresh = { admitted: true, limit: 200, remaining: 200, reset: T0 / 1000 + 60, wait: 60 }
+  expect(new RateLimiter().peek('', DEFAULT_LIMIT, T0)).toEqual(fresh)
 })
 
-test('a place that is given back is free again; one that nobody took changes nothing', {
-  tags: ['T04'],
-}, () => {
+test('a place that is given back is free again, if it was taken', { tags: ['T04'] }, () => {
   const limiter = new RateLimiter()
   const limit = { limit: 2, window: 1_000 }
   for (const now of [0, 10]) limiter.admit('a', limit, now)
@@ -73,13 +38,6 @@ test('a place that is given back is free again; one that nobody took changes not
   limiter.release('a', 5)
   limiter.release('b', 10)
   expect(limiter.save()).toEqual([{ id: 'a', hits: [10] }])
-})
-
-test('a refused request takes no place', { tags: ['T04'] }, () => {
-  const limiter = new RateLimiter()
-  requests(limiter, 200, T0)
-  requests(limiter, 500, T0 + 30_000)
-  expect(requests(limiter, 500, T0 + 60_000)).toBe(200)
 })
 
 test('with enforcement off no request is refused, remaining counts down to 1, and Retry-After is absent', () => {
@@ -92,38 +50,25 @@ test('with enforcement off no request is refused, remaining counts down to 1, an
   expect(limiter.peek('w', DEFAULT_LIMIT, T0)).toMatchObject({ remaining: 0, retryAfter: 60 })
 })
 
-test('fill leaves exactly the given number of places', () => {
-  const limiter = new RateLimiter()
-  limiter.fill('w', DEFAULT_LIMIT, T0, 3)
-  expect(requests(limiter, 10, T0)).toBe(3)
-  limiter.fill('w', DEFAULT_LIMIT, T0, 200)
-  expect(limiter.peek('w', DEFAULT_LIMIT, T0).remaining).toBe(200)
-})
-
-test('a window is the same after it was saved and loaded', () => {
-  const limiter = new RateLimiter()
-  requests(limiter, 150, T0)
-  const other = new RateLimiter()
-  other.load(JSON.parse(JSON.stringify(limiter.save())))
-  expect(other.peek('w', DEFAULT_LIMIT, T0 + 1)).toEqual(limiter.peek('w', DEFAULT_LIMIT, T0 + 1))
-})
-
 /** The definition as code: counts the requests that were admitted in the last 60 s. */
 class Reference {
   readonly #admitted: number[] = []
 
   admit(limit: number, window: number, now: number): boolean {
-    const inside = this.#admitted.filter((at) => at > now - window)
-    if (inside.length >= limit) return false
+    if (this.inWindow(window, now) >= limit) return false
     this.#admitted.push(now)
     return true
+  }
+
+  inWindow(window: number, now: number): number {
+    return this.#admitted.filter((at) => at > now - window).length
   }
 }
 
 const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
 
-test('the limiter agrees with the reference for any arrivals, and Retry-After is the shortest wait that is enough', {
-  tags: ['R261', 'R262', 'R263', 'R295'],
+test('the limiter agrees with the reference, and Retry-After is the shortest wait', {
+  tags: ['R256', 'R260', 'R261', 'R262', 'R263', 'R295', 'T04'],
 }, () => {
   fc.assert(
     fc.property(arrivals, fc.integer({ min: 1, max: 8 }), (gaps, limit) => {
@@ -133,14 +78,17 @@ test('the limiter agrees with the reference for any arrivals, and Retry-After is
       let now = T0
       for (const gap of gaps) {
         now += gap
+        const free = limit - reference.inWindow(60_000, now)
         const admission = limiter.admit('w', rule, now)
+        expect(admission.free).toBe(free)
         expect(admission.admitted).toBe(reference.admit(limit, 60_000, now))
+        expect(admission.remaining).toBe(limit - reference.inWindow(60_000, now))
+        expect(admission.retryAfter).toBe(admission.remaining === 0 ? admission.wait : undefined)
         expect(admission.reset * 1000).toBeGreaterThanOrEqual(now + (admission.wait - 1) * 1000)
         expect(admission.reset).toBeLessThanOrEqual(Math.ceil(now / 1000) + 60)
         expect(admission.wait).toBeGreaterThanOrEqual(1)
         expect(admission.wait).toBeLessThanOrEqual(60)
         if (admission.retryAfter === undefined) continue
-        expect(admission.retryAfter).toBe(admission.wait)
         const copy = new RateLimiter()
         copy.load(limiter.save())
         // The wait is the shortest in whole seconds: one second less is too early.
@@ -157,18 +105,6 @@ test('requests with a later instant, from another clock, do not count', { tags: 
   const limiter = new RateLimiter()
   requests(limiter, 200, T0 + 1_000_000)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
-})
-
-test('admit returns how many places were free before the request, down to 0', () => {
-  const rule = { limit: 2, window: 60_000 }
-  const limiter = new RateLimiter()
-  const asked = Array.from({ length: 3 }, () => limiter.admit('w', rule, T0))
-  expect(asked.map(({ free, admitted }) => [free, admitted])).toEqual([
-    [2, true],
-    [1, true],
-    [0, false],
-  ])
-  expect(limiter.admit('w', rule, T0, false)).toMatchObject({ free: 0, admitted: true, remaining: 1 })
 })
 
 test('with enforcement off a window keeps only as many requests as it admits', () => {
@@ -188,9 +124,7 @@ test('fill removes the oldest requests first, and adds new ones at this instant'
   expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
 })
 
-test('after a limit was lowered, a place frees when fewer requests than the new limit are in the window', {
-  tags: ['R261'],
-}, () => {
+test('a lowered limit frees a place when fewer requests are in the window', { tags: ['R261'] }, () => {
   const limiter = new RateLimiter()
   for (const at of [T0, T0 + 10_000, T0 + 20_000]) limiter.admit('w', { limit: 3, window: 60_000 }, at)
   const lowered = { limit: 2, window: 60_000 }
@@ -218,9 +152,7 @@ test('10,000 windows are kept; before one more is created, the expired ones are 
   expect(limiter.save()[0]?.id).toBe('w5000')
 })
 
-test('the fields of a policy have its name in quotes, and whole numbers from 0 to 15 digits', {
-  tags: ['U064'],
-}, () => {
+test('the fields of a policy have a quoted name, and at most 15 digits', { tags: ['U064'] }, () => {
   const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }
   expect(policyFields(policy)).toEqual([
     ['RateLimit-Policy', '"create";q=5;w=60'],

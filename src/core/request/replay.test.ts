@@ -4,7 +4,6 @@ import type { JsonObject } from '../json.ts'
 import { operation } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Resource } from '../service.ts'
-import { advance } from '../time/advance.ts'
 import type { Call, CallBody } from './exchange.ts'
 import { IDEMPOTENCY } from './idempotency.ts'
 import { perform } from './pipeline.ts'
@@ -14,7 +13,7 @@ const ring = operation({ ...note, name: 'bells.ring', idempotent: false })
 
 async function makeSandbox(settings: JsonObject = {}): Promise<Sandbox> {
   const resource: Resource = { name: 'notes', operations: [note, ring], collections: [] }
-  return sandboxOf(resource, { keys: ['a', 'b'], settings })
+  return sandboxOf(resource, { keys: ['a'], settings })
 }
 
 function json(text: string): CallBody {
@@ -25,45 +24,17 @@ function json(text: string): CallBody {
 function send(
   sandbox: Sandbox,
   key: string | undefined,
-  {
-    body = json('{"a":1}'),
-    over = {},
-    by = 'a',
-  }: { body?: CallBody; over?: Partial<Call>; by?: string } = {},
+  { body = json('{"a":1}'), operation = note }: { body?: CallBody; operation?: Call['operation'] } = {},
 ): [number, string] {
-  const headers = { authorization: `Bearer ${by}`, ...(key !== undefined && { 'idempotency-key': key }) }
-  const call = {
-    operation: note,
-    method: 'POST',
-    path: '/v1/notes',
-    pathPrefix: '',
-    chosenBy: 'default',
-  } as const
-  const { status, text } = perform(sandbox, { ...call, params: {}, query: {}, headers, body, ...over })
+  const headers = { authorization: 'Bearer a', ...(key !== undefined && { 'idempotency-key': key }) }
+  const route = { operation, method: 'POST', path: '/v1/notes', params: {}, query: {} } as const
+  const { status, text } = perform(sandbox, { ...route, pathPrefix: '', chosenBy: 'default', headers, body })
   const { id, error } = JSON.parse(text ?? '{}')
   return [status, id ?? error]
 }
 
 const notesIn = (sandbox: Sandbox) => sandbox.store.rows('notes').size
 const recordsIn = (sandbox: Sandbox) => sandbox.store.rows(IDEMPOTENCY).size
-
-test('the same key and body get the first response with its status, and nothing is done again', {
-  tags: ['R276'],
-}, async () => {
-  const sandbox = await makeSandbox()
-  const first = send(sandbox, 'k')
-  expect([first[0], send(sandbox, 'k'), notesIn(sandbox), recordsIn(sandbox)]).toEqual([201, first, 1, 1])
-  expect(sandbox.log.entries().map(({ decided }) => decided)).toEqual(['handle', 'replay'])
-})
-
-test('another body under the key is a conflict, after which the first one still replays', {
-  tags: ['R277'],
-}, async () => {
-  const sandbox = await makeSandbox()
-  const first = send(sandbox, 'k')
-  expect(send(sandbox, 'k', { body: json('{"a":2}') })).toEqual([409, 'idempotency_key_reused'])
-  expect([send(sandbox, 'k'), notesIn(sandbox)]).toEqual([first, 1])
-})
 
 test.for([
   [1, 201],
@@ -76,29 +47,18 @@ test.for([
   expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual(status === 201 ? [1, 1] : [0, 0])
 })
 
-test('no response is stored without a key or a body, or when the operation ignores such keys', {
-  tags: ['R198'],
-}, async () => {
+test('no response is stored without key, body or operation with keys', { tags: ['R198'] }, async () => {
   const sandbox = await makeSandbox()
   for (const again of [1, 2]) {
     send(sandbox, undefined)
     send(sandbox, 'k', { body: { kind: 'none' } })
-    send(sandbox, 'k', { over: { operation: ring } })
+    send(sandbox, 'k', { operation: ring })
     expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual([3 * again, 0])
   }
-  expect(send(sandbox, 'k'.repeat(300), { over: { operation: ring } })[0]).toBe(201)
+  expect(send(sandbox, 'k'.repeat(300), { operation: ring })[0]).toBe(201)
 })
 
-test('each teamspace has its own keys', { tags: ['U059'] }, async () => {
-  const sandbox = await makeSandbox()
-  const [mine, theirs] = [send(sandbox, 'k'), send(sandbox, 'k', { by: 'b', body: json('{"a":2}') })]
-  expect([mine[0], theirs[0], notesIn(sandbox)]).toEqual([201, 201, 2])
-})
-
-test.for([
-  ['json', 201],
-  ['bytes', 409],
-] as const)(
+test.for(Object.entries({ json: 201, bytes: 409 }))(
   'compared as %s, a body that differs only in white space gets the status %d',
   { tags: ['T10'] },
   async ([compare, status]) => {
@@ -114,14 +74,4 @@ test('a body whose bytes were not kept is compared as JSON', async () => {
   const body: CallBody = { kind: 'json', value: { a: 1 } }
   expect(send(sandbox, 'k', { body })).toEqual(send(sandbox, 'k', { body }))
   expect(notesIn(sandbox)).toBe(1)
-})
-
-test('a key is free again after 24 hours', { tags: ['R278'] }, async () => {
-  const sandbox = await makeSandbox()
-  const first = send(sandbox, 'k')
-  await advance(sandbox, { to: (now) => now + 86_400_000 - 1 })
-  expect(send(sandbox, 'k')).toEqual(first)
-  await advance(sandbox, { to: (now) => now + 1 })
-  expect(send(sandbox, 'k')[1]).not.toBe(first[1])
-  expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual([2, 1])
 })

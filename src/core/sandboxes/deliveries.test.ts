@@ -28,9 +28,8 @@ function joined(...works: readonly PendingWork[]): Deliveries {
 }
 
 test('joined work is idle when both parts are idle', () => {
-  expect(joined(busy(0), busy(0)).isIdle).toBe(true)
-  expect(joined(busy(1), busy(0)).isIdle).toBe(false)
-  expect(joined(busy(0), busy(1)).isIdle).toBe(false)
+  const idle = [joined(busy(0), busy(0)), joined(busy(1), busy(0)), joined(busy(0), busy(1))]
+  expect(idle.map(({ isIdle }) => isIdle)).toEqual([true, false, false])
 })
 
 test('joined work is idle when neither part has work for the other', async () => {
@@ -42,11 +41,8 @@ test('joined work is idle when neither part has work for the other', async () =>
 })
 
 test('joined work reports a pending request and the error of a part', async () => {
-  const broken: PendingWork = {
-    isIdle: false,
-    isRequesting: true,
-    whenIdle: () => Promise.reject(new Error('disk full')),
-  }
+  const whenIdle = () => Promise.reject(new Error('disk full'))
+  const broken: PendingWork = { isIdle: false, isRequesting: true, whenIdle }
   const requests = [busy(1), broken].map((each) => joined(busy(1), each).isRequesting)
   expect(requests).toEqual([false, true])
   await expect(joined(busy(1), broken).whenIdle()).rejects.toThrow('disk full')

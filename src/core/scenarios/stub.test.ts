@@ -36,9 +36,6 @@ test('a placeholder can refer to fields of any name, but not to inherited proper
   const at = (place: string) => filled([{ $request: place }], request)
   expect(at('/body/__proto__/a~1b')).toEqual([1])
   expect(at('/body/list/0/')).toEqual([2])
-  expect([at('/body/constructor'), at('/body/list/length'), at('/body/list/-1')]).toEqual([
-    [null],
-    [null],
-    [null],
-  ])
+  for (const place of ['/body/constructor', '/body/list/length', '/body/list/-1'])
+    expect(at(place)).toEqual([null])
 })

@@ -52,12 +52,6 @@ test('a patch shares unchanged parts with the original', () => {
   expect(before.a.b).toBe(1)
 })
 
-test('a patch of a field named __proto__ sets the field and changes no prototype', () => {
-  const after = patch({}, [[['__proto__'], { polluted: true }]])
-  expect(Object.keys(after)).toEqual(['__proto__'])
-  expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
-})
-
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_key, each) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
@@ -80,20 +74,11 @@ function replaced(before: readonly Thing[], after: readonly Thing[]) {
   return { commit, line, left: contents(store), replayed: contents(replay) }
 }
 
-test('records with equal content are no change, also when they are different objects', () => {
-  const { commit } = replaced(some(3_000, 1), some(3_000, 1))
-  expect(commit).toBeUndefined()
-})
-
 test.each([
   ['emptied', some(3_000, 1), []],
   ['filled', [], some(3_000, 1)],
   ['changed in every record', some(3_000, 1), some(3_000, 2)],
-  [
-    'replaced by other records',
-    some(3_000, 1),
-    some(3_000, 1).map(({ id }) => ({ id: `other-${id}`, value: 1 })),
-  ],
+  ['replaced by others', some(3_000, 1), some(3_000, 1).map((each) => ({ ...each, id: `x${each.id}` }))],
 ])('a large table that is %s is in the log as a whole', (_what, before, after) => {
   const { commit, line, left, replayed } = replaced(before, after)
   expect(left).toEqual(after)
@@ -130,7 +115,8 @@ test('a replay of any replacement leaves the same records in the same order', ()
     )
   fc.assert(
     fc.property(rows, rows, (before, after) => {
-      const { left, replayed } = replaced(before as Thing[], after as Thing[])
+      const { commit, left, replayed } = replaced(before as Thing[], after as Thing[])
+      expect(commit === undefined).toBe(JSON.stringify(before) === JSON.stringify(after))
       expect(left).toEqual(after)
       expect(replayed).toEqual(after)
     }),

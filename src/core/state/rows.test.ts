@@ -34,13 +34,9 @@ test('records that the collection accepts have no issues, with and without an id
 })
 
 test('an issue of a record has a pointer to the place of the mistake', () => {
-  const records = [
-    { size: 1 },
-    { id: '', size: 'large' },
-    7,
-    { size: 1, created_at: 'now' },
-    { size: 1, colour: 'red' },
-  ]
+  const records = JSON.parse(
+    '[{"size":1}, {"id":"","size":"large"}, 7, {"size":1,"created_at":"now"}, {"size":1,"colour":"red"}]',
+  )
   expect(check({ collection: 'boxes', records })).toEqual([
     '/insert_rows/records/1/id',
     '/insert_rows/records/1/size',

@@ -4,6 +4,8 @@ import { contents, NOW, storeWith, type Thing, things } from '../../../test/supp
 import { type Commit, type Journal, logged } from './commit.ts'
 import type { Store } from './store.ts'
 
+const START = ['a', 'b'].map((id, n) => ({ id, value: n + 1 }))
+
 /** A journal in memory whose writes fail as planned. */
 class MemoryJournal implements Journal {
   /** The commits of each write that succeeded, as JSON. */
@@ -63,29 +65,19 @@ test('the commits of a group are one write, and are told after it', () => {
 })
 
 test('a group whose write fails has changed nothing, and its commits are given once with the error', () => {
-  const start = [
-    { id: 'a', value: 1 },
-    { id: 'b', value: 2 },
-  ]
-  const store = storeWith(...start)
+  const store = storeWith(...START)
   store.journal = new MemoryJournal(true)
   const [told, errors]: [Commit[], unknown[]] = [[], []]
   const followed: unknown[] = []
   store.onCommit((commit) => told.push(commit))
   store.follow(({ revision, changes }) => followed.push([revision, changes.map(({ after }) => after)]))
-  store.group(
-    () => {
-      put(store, 'a', 7)
-      put(store, 'c', 3)
-    },
-    (undone, error) => errors.push([undone.length, error]),
-  )
-  expect([contents(store), store.revision, told, errors]).toEqual([
-    start,
-    0,
-    [],
-    [[2, new Error('disk full')]],
-  ])
+  const work = () => {
+    put(store, 'a', 7)
+    put(store, 'c', 3)
+  }
+  store.group(work, (undone, error) => errors.push([undone.length, error]))
+  expect([contents(store), store.revision, told]).toEqual([START, 0, []])
+  expect(errors).toEqual([[2, new Error('disk full')]])
   expect(followed).toEqual([
     [1, [{ id: 'a', value: 7 }]],
     [2, [{ id: 'c', value: 3 }]],
@@ -113,14 +105,12 @@ test('a removal that cannot be written throws, and the commits before it are und
   const store = storeWith({ id: 'a', value: 1 })
   store.journal = new MemoryJournal(true)
   const errors: unknown[] = []
-  store.group(
-    () => {
-      put(store, 'b', 2)
-      expect(() => remove(store, 'a')).toThrow('disk full')
-      put(store, 'c', 3)
-    },
-    (undone, error) => errors.push([undone.length, error]),
-  )
+  const work = () => {
+    put(store, 'b', 2)
+    expect(() => remove(store, 'a')).toThrow('disk full')
+    put(store, 'c', 3)
+  }
+  store.group(work, (undone, error) => errors.push([undone.length, error]))
   expect([contents(store).map(({ id }) => id), errors]).toEqual([['a', 'c'], [[1, new Error('disk full')]]])
 })
 
@@ -142,11 +132,7 @@ test('whichever writes fail, the store has exactly what its journal has, and lis
   const groups = fc.array(fc.array(fc.array(write, { minLength: 1, maxLength: 3 }), { maxLength: 4 }))
   fc.assert(
     fc.property(groups, fc.array(fc.boolean()), (all, fails) => {
-      const start = [
-        { id: 'a', value: 1 },
-        { id: 'b', value: 2 },
-      ]
-      const [store, other] = [storeWith(...start), storeWith(...start)]
+      const [store, other] = [storeWith(...START), storeWith(...START)]
       const journal = new MemoryJournal(...fails)
       store.journal = journal
       const told: string[] = []

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
-import { clockwork, event, START, ticked } from '../../../test/support/clockwork.ts'
+import { clockwork, event, ran, START, ticked } from '../../../test/support/clockwork.ts'
 import { change } from '../sandboxes/change.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { AdvanceTarget } from './advance.ts'
 import { advance } from './advance.ts'
 import { END_OF_TIME } from './clock.ts'
-import { lagOf, runDueEvents } from './run-events.ts'
+import { lagOf } from './run-events.ts'
 import type { PendingWork } from './turn.ts'
 
 const SECOND = 1_000
+const minute: AdvanceTarget = { to: (now) => now + 60 * SECOND }
 
 function plan(
   sandbox: Sandbox,
@@ -21,43 +22,12 @@ function plan(
 
 /** Work that is pending after each event, and done as soon as an advance waits for it. */
 function busyAfterEach(sandbox: Sandbox): PendingWork {
-  const work = {
-    isIdle: true,
-    isRequesting: false,
-    whenIdle: async () => {
-      work.isIdle = true
-    },
-  }
-  sandbox.listeners.onEvent(() => {
-    work.isIdle = false
-  })
+  const work = { isIdle: true, isRequesting: false, whenIdle: async () => {} }
+  const set = (isIdle: boolean) => () => void Object.assign(work, { isIdle })
+  work.whenIdle = async () => set(true)()
+  sandbox.listeners.onEvent(set(false))
   return work
 }
-
-test('events that a running clock has left due run first, and are not in the result of the advance', async () => {
-  let host = START
-  const sandbox = await clockwork({ rate: 1, host: () => host })
-  plan(sandbox, ['tick', 'r/before', 1 * SECOND], ['tick', 'r/after', 9 * SECOND])
-  host += 5 * SECOND
-  const result = await advance(sandbox, { to: (now) => now + 10 * SECOND })
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/after'])
-  expect([result.from, result.to]).toEqual(['2026-03-01T12:00:05.000Z', '2026-03-01T12:00:15.000Z'])
-})
-
-test('events that a stopped clock has left due are in the result of the advance', async () => {
-  const sandbox = await clockwork()
-  plan(sandbox, ['tick', 'r/due', 0])
-  const result = await advance(sandbox, { to: (now) => now + 1 * SECOND })
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/due'])
-})
-
-test('a result lists failed events separately', async () => {
-  const sandbox = await clockwork()
-  plan(sandbox, ['broken', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
-  const { events, failed } = await advance(sandbox, { to: (now) => now + 5 * SECOND })
-  expect(events.map(({ ref }) => ref)).toEqual(['r/2'])
-  expect(failed.map(({ ref }) => ref)).toEqual(['r/1'])
-})
 
 test('a step runs only one of two events at one instant', async () => {
   const sandbox = await clockwork()
@@ -73,7 +43,6 @@ test.for([0, 1] as const)(
     const sandbox = await clockwork()
     plan(sandbox, ...kinds.map((kind, n) => [kind, `r/${n}`, (n + 1) * SECOND] as const))
     sandbox.deliveries.add(busyAfterEach(sandbox))
-    const minute = { to: (now: number) => now + 60 * SECOND }
     const first = await advance(sandbox, minute, { maxEvents: 3 })
     expect(first).toMatchObject({ stopped: 'limit', to: '2026-03-01T12:00:03.000Z' })
     expect([first.events.length, first.failed.length]).toEqual([3 - failed, failed])
@@ -99,90 +68,51 @@ test('a result lists the first thousand of each list, and counts the others by k
   const planned = Array.from({ length: 1_300 }, (_, n) => ['tick', `r/${n}`, n] as const)
   const broken = Array.from({ length: 1_001 }, (_, n) => ['broken', `b/${n}`, n] as const)
   plan(sandbox, ...planned, ...broken)
-  const result = await advance(sandbox, { to: (now) => now + 60 * SECOND })
+  const result = await advance(sandbox, minute)
   expect(result.events.map(({ ref }) => ref)).toEqual(planned.slice(0, 1_000).map(([, ref]) => ref))
   expect(result.failed).toHaveLength(1_000)
   expect(result.omitted).toEqual({ tick: 300, broken: 1 })
 })
 
-/** A clock of the host on which each event of a sandbox takes some milliseconds of real time. */
-function slowHost(ms: number) {
+/** A sandbox in which each event takes some milliseconds of real time. */
+async function slowSandbox(ms: number, rate = 0): Promise<Sandbox> {
   let elapsed = 0
   const host = Object.assign(() => START, { elapsed: () => elapsed })
-  const watch = (sandbox: Sandbox) =>
-    sandbox.listeners.onEvent(() => {
-      elapsed += ms
-    })
-  return { host, watch }
+  const sandbox = await clockwork({ rate, host })
+  sandbox.listeners.onEvent(() => {
+    elapsed += ms
+  })
+  return sandbox
 }
 
 test.for([false, true])(
   'an advance yields to the event loop after 10 ms of events, whether it waits for webhooks (%s) or not',
   async (waits) => {
-    const { host, watch } = slowHost(2)
-    const sandbox = await clockwork({ host })
+    const sandbox = await slowSandbox(2)
     plan(sandbox, ...Array.from({ length: 30 }, (_, n) => ['tick', `r/${n}`, n] as const))
-    watch(sandbox)
     if (waits) sandbox.deliveries.add(busyAfterEach(sandbox))
-    let ran = 0
-    sandbox.listeners.onEvent(() => {
-      ran += 1
-    })
     const seen = new Set<number>()
     let isOver = false
     const look = (): void => {
-      seen.add(ran)
+      seen.add(ran(sandbox).length)
       if (!isOver) setImmediate(look)
     }
     setImmediate(look)
-    await advance(sandbox, { to: (now) => now + 60 * SECOND })
+    await advance(sandbox, minute)
     isOver = true
     expect([...seen]).toEqual([5, 10, 15, 20, 25, 30])
   },
 )
 
-test('an advance ends when its client leaves, between turns or during a webhook, and the clock runs on from there', async () => {
+test('an advance ends between two turns when its client leaves, and the clock runs on from there', async () => {
   const gone = new AbortController()
-  const { host, watch } = slowHost(5)
-  const sandbox = await clockwork({ rate: 1, host })
+  const sandbox = await slowSandbox(5, 1)
   plan(sandbox, ...[1, 2, 3, 4].map((n) => ['tick', `r/${n}`, n * SECOND] as const))
-  watch(sandbox)
-  const limits = { signal: gone.signal }
   setImmediate(() => gone.abort())
-  await expect(advance(sandbox, { to: (now) => now + 60 * SECOND }, limits)).rejects.toThrow(
+  await expect(advance(sandbox, minute, { signal: gone.signal })).rejects.toThrow(
     'The advance was ended before it reached its target. The clock is at 2026-03-01T12:00:02.000Z.',
   )
   expect([sandbox.clock.due(), sandbox.advances.running]).toEqual([START + 2 * SECOND, undefined])
-  const waiting = new AbortController()
-  sandbox.deliveries.add({ isIdle: false, isRequesting: false, whenIdle: () => new Promise(() => {}) })
-  const stuck = advance(sandbox, { steps: 1 }, { signal: waiting.signal })
-  waiting.abort()
-  await expect(stuck).rejects.toThrow('The advance was ended')
-})
-
-test('a request during an advance runs only events that are due at the instant reached', async () => {
-  let [now, elapsed] = [START, 0]
-  const host = Object.assign(() => now, { elapsed: () => elapsed })
-  const sandbox = await clockwork({ rate: 100, host })
-  plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
-  const seen: unknown[] = []
-  const request = (): void => {
-    change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/now', now)))
-    seen.push([sandbox.clock.now - START, runDueEvents(sandbox).events.map(({ ref }) => ref)])
-  }
-  sandbox.listeners.onEvent(({ ref }) => {
-    // The turn is over, and the request comes before the next one.
-    elapsed += 10
-    if (ref !== 'r/now') setImmediate(request)
-  })
-  const passage = advance(sandbox, { to: (now) => now + 60 * SECOND })
-  // By the host's clock, everything would be due.
-  now += 60 * SECOND
-  await passage
-  expect(seen).toEqual([
-    [1 * SECOND, ['r/now']],
-    [2 * SECOND, ['r/now']],
-  ])
 })
 
 test('an advance of a running clock that cannot keep up is refused with ways to fix it', async () => {
@@ -190,23 +120,11 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
   const sandbox = await clockwork({ rate: 1, host: () => host })
   plan(sandbox, ['chain', 'r/1', 1 * SECOND])
   host += 200_000 * SECOND
-  await expect(advance(sandbox, { to: (now) => now + 60 * SECOND })).rejects.toMatchObject({
-    code: 'conflict',
-    options: {
-      mitigation: expect.stringContaining('"workspace-emulator clock rate 0" stops it where it is'),
-    },
+  await expect(advance(sandbox, minute)).rejects.toMatchObject({
+    options: { mitigation: expect.stringContaining('"workspace-emulator clock rate 0" stops it') },
   })
   // The clock is still late: every due event is still scheduled.
   expect(lagOf(sandbox)).toBe(START + 200_000 * SECOND - sandbox.clock.now)
-})
-
-test('one advance has the same result as many small ones', async () => {
-  const [whole, pieces] = [await clockwork(), await clockwork()]
-  for (const sandbox of [whole, pieces])
-    plan(sandbox, ['tick', 'r/last', 99 * SECOND], ['chain', 'r/1', 1 * SECOND])
-  await advance(whole, { to: (now) => now + 300 * SECOND })
-  for (let n = 0; n < 100; n++) await advance(pieces, { to: (now) => now + 3 * SECOND })
-  expect({ ...pieces.document(), revision: 0 }).toEqual({ ...whole.document(), revision: 0 })
 })
 
 function goalAt(instant: number | undefined) {
@@ -228,13 +146,8 @@ test('a goal at the last instant is reached, and a later one is refused', async 
   const sandbox = await clockwork()
   const refused = await advance(sandbox, { until: goalAt(END_OF_TIME + 1) }).catch((error: unknown) => error)
   expect(refused).toMatchObject({
-    code: 'conflict',
-    message:
-      'The target cannot be reached by time alone: no event is scheduled for r/1. The clock is at 2026-03-01T12:00:00.000Z.',
-    options: {
-      mitigation:
-        'Check why it does not progress: "workspace-emulator state get r 1" and "workspace-emulator events".',
-    },
+    message: expect.stringContaining('by time alone: no event is scheduled for r/1. The clock is at 2026-03'),
+    options: { mitigation: expect.stringContaining('"workspace-emulator state get r 1"') },
   })
   await advance(sandbox, { until: goalAt(END_OF_TIME) })
   expect(sandbox.clock.now).toBe(END_OF_TIME)

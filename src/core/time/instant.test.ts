@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DAY, formatDuration, formatInstant, parseDuration, parseInstant, startOfDay } from './instant.ts'
+import { DAY, formatDuration, formatInstant, parseDuration, parseInstant } from './instant.ts'
 
 test.for([
   ['2024-03-01', '2024-03-01T00:00:00.000Z'],
@@ -17,25 +17,14 @@ test.for([
   expect(formatInstant(parseInstant(text as string)?.ms ?? Number.NaN)).toBe(instant)
 })
 
-test.for([
-  '2024-02-30',
-  '2023-02-29',
-  '2024-1-1',
-  '0',
-  'yesterday',
-  '',
-  '2024-13-01',
-  '2024-03-01T24:00:00Z',
-  '2024-03-01T00:00:00 02:00',
-  '2024-03-01T00:00',
-  '2024-03-01T00:00:00+2:00',
-  '20240301',
-  ' 2024-03-01',
-  '2024-03-01T00:60:00Z',
-  '2024-03-01T00:00:60Z',
-  '2024-03-01T00:00:00+24:00',
-  '2024-03-01T00:00:00-00:60',
-])('%j is refused', { tags: ['R166'] }, (text) => {
+const NO_INSTANTS = [
+  ...'2024-02-30|2023-02-29|2024-1-1|0|yesterday||2024-13-01|2024-03-01T24:00:00Z'.split('|'),
+  ...'2024-03-01T00:00:00 02:00|2024-03-01T00:00|2024-03-01T00:00:00+2:00|20240301| 2024-03-01'.split('|'),
+  ...'2024-03-01T00:60:00Z|2024-03-01T00:00:60Z|2024-03-01T00:00:00+24:00'.split('|'),
+  ...'2024-03-01T00:00:00-00:60'.split('|'),
+]
+
+test.for(NO_INSTANTS)('%j is refused', { tags: ['R166'] }, (text) => {
   expect(parseInstant(text)).toBeUndefined()
 })
 
@@ -50,10 +39,6 @@ test('every instant survives being written and read', { tags: ['R003'] }, () => 
       expect(parseInstant(formatInstant(ms))).toEqual({ ms, finer: '', dateOnly: false })
     }),
   )
-})
-
-test('the start of a day is its UTC midnight', () => {
-  expect(formatInstant(startOfDay(Date.parse('2024-03-01T23:59:59.999Z')))).toBe('2024-03-01T00:00:00.000Z')
 })
 
 test.for([

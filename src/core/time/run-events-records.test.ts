@@ -11,63 +11,44 @@ import type { Resource } from '../service.ts'
 import { service } from '../service.ts'
 import type { Row } from '../state/commit.ts'
 import { buildStartingState } from '../state/starting-state.ts'
-import { advanceTo, nextEventOf, runDueEvents, runEvents } from './run-events.ts'
+import { nextEventOf, runDueEvents, runEvents } from './run-events.ts'
 import { InstantLimit } from './turn.ts'
 
 const hatch = (status: string, id = '1') => ({ id, status }) as Row
 
-const open: EventHandler = {
-  kind: 'open',
-  description: 'Opens the hatch, and touches a record of the same id elsewhere.',
-  handle: ({ tx }) => {
+const handler = (kind: string, handle: EventHandler['handle']): EventHandler => ({
+  kind,
+  description: `The event ${kind}.`,
+  handle,
+})
+
+const events: readonly EventHandler[] = [
+  // It also touches a record of the same id elsewhere.
+  handler('open', ({ tx }) => {
     tx.put('alarms', hatch('loud'))
     tx.put('hatches', hatch('open', '2'))
     tx.put('hatches', hatch('open'))
-  },
-}
-const look: EventHandler = { kind: 'look', description: 'Changes nothing.', handle: () => {} }
-const script: EventHandler = {
-  kind: 'script',
-  description: "Runs a user's script, which is wrong.",
-  handle: () => {
+  }),
+  handler('look', () => {}),
+  handler('script', () => {
     throw new ScriptFault('x is not defined')
-  },
-}
-const refused: EventHandler = {
-  kind: 'refused',
-  description: 'Is refused.',
-  handle: () => refuse('conflict', { detail: 'The hatch is locked.' }),
-}
-const odd: EventHandler = {
-  kind: 'odd',
-  description: 'Throws what is no error.',
-  handle: () => {
+  }),
+  handler('refused', () => refuse('conflict', { detail: 'The hatch is locked.' })),
+  handler('odd', () => {
     throw 'a word'
-  },
-}
+  }),
+]
 
-async function house({ mostEvents = 100 } = {}) {
+async function house() {
   const defects: unknown[] = []
-  const resource: Resource = {
-    name: 'house',
-    operations: [],
-    collections: [],
-    events: [open, look, script, refused, odd],
-  }
+  const resource: Resource = { name: 'house', operations: [], collections: [], events }
   const all = service([resource], serviceFacts)
   const host = () => START
   const start = { seed: 1, now: START, rate: 0, skip_on_poll: false, settings: {}, strict: false, host }
   const built = await buildStartingState({ collections: {}, generate: {} }, start, all)
   if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
   const onDefect = (error: unknown) => defects.push(error)
-  const options = {
-    ...sandboxDefaults,
-    service: all,
-    host,
-    mostEvents,
-    onDefect,
-  }
-  const sandbox = new Sandbox(options, built.state)
+  const sandbox = new Sandbox({ ...sandboxDefaults, service: all, host, onDefect }, built.state)
   change(sandbox, ({ tx }) => {
     for (const id of ['1', '2']) tx.put('hatches', hatch('shut', id))
     tx.put('alarms', hatch('silent'))
@@ -88,36 +69,22 @@ test('an event reports the status of its record before and after, unless it stay
   const { sandbox, plan } = await house()
   plan('open', 'look')
   const [opened, looked] = runEvents(sandbox, START + 60_000).events
-  expect(opened).toEqual({
-    at: '2026-03-01T12:00:01.000Z',
-    kind: 'open',
-    ref: 'hatches/1',
-    description: 'open of hatches/1',
-    caused_by: 'control',
-    from: 'shut',
-    to: 'open',
-  })
+  expect(opened).toMatchObject({ kind: 'open', ref: 'hatches/1', from: 'shut', to: 'open' })
   expect(Object.keys(looked ?? {})).toEqual(['at', 'kind', 'ref', 'description', 'caused_by'])
 })
 
-test('an event of a kind that nothing handles fails, and its kind is reported', async () => {
+test('an event that fails has a message, and is a defect unless a script is wrong', async () => {
   const { sandbox, plan, defects } = await house()
-  plan('unknown')
-  const [failed] = runEvents(sandbox, START + 60_000).failed
-  expect(failed?.error).toBe('there is no handler for events of the kind "unknown"')
-  expect(defects).toHaveLength(1)
-})
-
-test('a wrong script and a refusal fail with their message, and only a wrong script is not reported as a defect', async () => {
-  const { sandbox, plan, defects } = await house()
-  plan('script', 'refused', 'odd')
+  plan('script', 'refused', 'odd', 'unknown')
   const { failed } = runEvents(sandbox, START + 60_000)
   expect(failed.map(({ kind, error }) => [kind, error])).toEqual([
     ['script', 'x is not defined'],
     ['refused', 'The hatch is locked.'],
     ['odd', 'a word'],
+    ['unknown', 'there is no handler for events of the kind "unknown"'],
   ])
-  expect(defects.map(String)).toEqual(['Refusal: The hatch is locked.', 'a word'])
+  expect(defects.slice(0, 2).map(String)).toEqual(['Refusal: The hatch is locked.', 'a word'])
+  expect(defects).toHaveLength(3)
   expect(sandbox.scheduler.horizon()).toEqual([])
 })
 
@@ -173,15 +140,6 @@ test.for(['look', 'odd'])(
   },
 )
 
-test('an advance for a request is refused beyond 500 events, with the instant of the clock', async () => {
-  const { sandbox, planMany } = await house()
-  planMany(501, 'look')
-  expect(() => advanceTo(sandbox, START + 60_000, 'A fault')).toThrow(
-    'A fault may run 500 events at once, and more are due up to 2026-03-01T12:01:00.000Z. The clock is at 2026-03-01T12:00:00.500Z.',
-  )
-  expect(advanceTo(sandbox, START + 60_000).events).toHaveLength(1)
-})
-
 test('a request runs only events up to the current instant while an advance runs', async () => {
   const { sandbox, plan } = await house()
   plan('look', 'odd', 'open')
@@ -196,18 +154,7 @@ test('the error of an endless loop names the three most frequent of the last eve
   for (const [index, count] of counts.entries())
     for (let n = 0; n < count; n++) instant.add(START, { kind: 'k', ref: `d/${index}` })
   expect([instant.isFull(START), instant.isFull(START + 1)]).toEqual([true, false])
-  const { message, code, options } = instant.refusal()
-  expect(code).toBe('conflict')
-  expect(message).toBe(
-    'The clock stopped at 2026-03-01T12:00:00.000Z: 10 events ran at this instant, and time did not pass. Most frequent of the last 10: k d/3 (4 times), k d/1 (3 times), k d/2 (2 times).',
-  )
-  expect(options.details).toEqual({
-    suspects: [
-      { name: 'k d/3', times: 4 },
-      { name: 'k d/1', times: 3 },
-      { name: 'k d/2', times: 2 },
-    ],
-  })
+  expect(instant.refusal().message).toMatch(/ k d\/3 \(4 times\), k d\/1 \(3 times\), k d\/2 \(2 times\)\.$/)
   instant.add(START + 1, { kind: 'k', ref: 'd/0' })
   expect(instant.isFull(START + 1)).toBe(false)
 })

@@ -25,11 +25,7 @@ test('a moved event runs only at its new instant, earlier or later, and a cancel
   change(sandbox, ({ schedule }) => schedule(event('tick', 'r/a', START + 9_000)))
   change(sandbox, ({ schedule }) => schedule(event('tick', 'r/d', START + 500)))
   change(sandbox, ({ unschedule }) => unschedule('r/b', ['chain', 'tick']))
-  const order = [
-    ['r/d', START + 500],
-    ['r/c', START + 3_000],
-    ['r/a', START + 9_000],
-  ]
+  const order = Object.entries({ 'r/d': START + 500, 'r/c': START + 3_000, 'r/a': START + 9_000 })
   expect(sandbox.scheduler.horizon().map(({ ref, due_at }) => [ref, Date.parse(due_at)])).toEqual(order)
   expect(sandbox.scheduler.peek()?.ref).toBe('r/d')
   const { events } = await advance(sandbox, { to: () => START + 60_000 })
