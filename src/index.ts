@@ -1,8 +1,8 @@
-import { type CallControl, type CallsOf, dataOf } from './client/ask.ts'
-import type { ClockOf, TargetOf } from './client/clock.ts'
-import { type ConnectOptions, connectTo } from './client/connect.ts'
-import type { EmulatorOf } from './client/emulator.ts'
-import type { SandboxOf } from './client/sandbox.ts'
+import { type CallControl, type CallsOf, dataOf } from './control-client/ask.ts'
+import type { ClockOf, TargetOf } from './control-client/clock.ts'
+import { type ConnectOptions, connectTo } from './control-client/connect.ts'
+import type { EmulatorOf } from './control-client/emulator.ts'
+import type { SandboxOf } from './control-client/sandbox.ts'
 import type { Delivery } from './core/webhooks/records.ts'
 import type { EmulatorOptions } from './emulator/options.ts'
 import { type RunningOf, startWith } from './emulator/start-emulator.ts'
@@ -165,29 +165,29 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
 
 export type { FixturesDocument } from './adapters/fixtures.ts'
 export * from './adapters/scenarios/define-scenario.ts'
-export type { AdvanceOptions } from './client/clock.ts'
-export type { Conduct } from './client/conduct.ts'
-export type { ConnectOptions } from './client/connect.ts'
-export type { EmulatorSandboxes, SandboxStart } from './client/emulator.ts'
-export { EmulatorError, type EmulatorErrorFacts } from './client/emulator-error.ts'
-export type { EventOptions } from './client/events.ts'
-export type { ArmedFault, FaultPatch, SandboxFaults } from './client/faults.ts'
-export type { Gate, GateRelease, SandboxGates } from './client/gates.ts'
+export type { AdvanceOptions } from './control-client/clock.ts'
+export type { Conduct } from './control-client/conduct.ts'
+export type { ConnectOptions } from './control-client/connect.ts'
+export type { EmulatorSandboxes, SandboxStart } from './control-client/emulator.ts'
+export { EmulatorError, type EmulatorErrorFacts } from './control-client/emulator-error.ts'
+export type { EventOptions } from './control-client/events.ts'
+export type { ArmedFault, FaultPatch, SandboxFaults } from './control-client/faults.ts'
+export type { Gate, GateRelease, SandboxGates } from './control-client/gates.ts'
 export type {
   SandboxLimits,
   SandboxScenarios,
   SandboxSettings,
   SandboxStubs,
   SandboxWebhooks,
-} from './client/parts.ts'
-export type { RequestFilter, SandboxRequests, WaitOptions } from './client/requests.ts'
-export type { ApiRequestInit, ContractCoverage } from './client/sandbox.ts'
+} from './control-client/parts.ts'
+export type { RequestFilter, SandboxRequests, WaitOptions } from './control-client/requests.ts'
+export type { ApiRequestInit, ContractCoverage } from './control-client/sandbox.ts'
 export type {
   SandboxSnapshots,
   SandboxStateAccess,
   ShownSecrets,
   StateRecord,
-} from './client/state.ts'
+} from './control-client/state.ts'
 export type { Assumption } from './core/assumptions.ts'
 export type { Finding } from './core/conduct/finding.ts'
 export type { LimitOverride } from './core/core-assumptions.ts'

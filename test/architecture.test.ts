@@ -181,25 +181,25 @@ test('no file of src has more than 400 lines of code', () => {
   expect(long).toEqual([])
 })
 
-/** The most lines of each folder, tests and styles apart. */
+/** The most lines of each folder, tests and styles apart: its size with room for one more feature. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_875,
-  cli: 3_124,
-  client: 1_959,
-  core: 20_311,
-  dashboard: 8_578,
-  emulator: 1_809,
-  endpoints: 1_431,
+  adapters: 4_950,
+  cli: 3_150,
+  'control-client': 2_000,
+  core: 20_400,
+  dashboard: 8_600,
+  emulator: 1_850,
+  endpoints: 1_500,
   'json-schema': 3_000,
-  server: 708,
-  'server/control': 5_053,
-  'server/http': 4_254,
-  service: 9_356,
-  src: 694,
-  terminal: 2_021,
-  testing: 1_108,
-  tools: 5_241,
-  'tools/certify': 1_273,
+  server: 750,
+  'server/control': 5_100,
+  'server/http': 4_300,
+  service: 9_450,
+  src: 750,
+  terminal: 2_050,
+  testing: 1_150,
+  tools: 5_300,
+  'tools/certify': 1_300,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

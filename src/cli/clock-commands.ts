@@ -1,5 +1,5 @@
-import { isAbout, TOPICS, type Topic } from '../client/advance-summary.ts'
-import { advanceToTarget, type TargetOf } from '../client/clock.ts'
+import { isAbout, TOPICS, type Topic } from '../control-client/advance-summary.ts'
+import { advanceToTarget, type TargetOf } from '../control-client/clock.ts'
 import { parseDuration } from '../core/time/instant.ts'
 import type { AdvanceResult } from '../core/time/scheduler.ts'
 import { choiceOption, listOption, optional, toggle } from '../emulator/option.ts'

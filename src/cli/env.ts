@@ -1,5 +1,5 @@
 import { writtenKeys } from '../adapters/fixtures.ts'
-import { apiPath } from '../client/transport.ts'
+import { apiPath } from '../control-client/transport.ts'
 import { knownKeys, readyKeys } from '../core/request/plain-keys.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { choiceOption, option } from '../emulator/option.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { callControlOver } from '../client/ask.ts'
+import { callControlOver } from '../control-client/ask.ts'
 import { findingCounts, findingsFrom } from '../core/conduct/finding-lines.ts'
 import { harmless } from '../core/quoted.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'

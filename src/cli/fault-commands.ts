@@ -1,4 +1,4 @@
-import type { OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../control-client/ask.ts'
 import type { FaultDraft } from '../core/faults/rule.ts'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { optional, toggle } from '../emulator/option.ts'

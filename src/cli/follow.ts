@@ -1,5 +1,5 @@
-import { directFetch } from '../client/direct.ts'
-import { type EventOptions, followEvents } from '../client/events.ts'
+import { directFetch } from '../control-client/direct.ts'
+import { type EventOptions, followEvents } from '../control-client/events.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import type { SandboxEvent } from '../index.ts'
 import { type Invocation, OK } from '../terminal/command.ts'

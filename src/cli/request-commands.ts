@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../control-client/ask.ts'
 import type { Json } from '../core/json.ts'
 import { counted } from '../core/words.ts'
 import { kind, option, optional, toggle } from '../emulator/option.ts'

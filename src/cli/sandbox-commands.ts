@@ -1,5 +1,5 @@
 import { readFixtures, SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
-import type { OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../control-client/ask.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
 import { optional, toggle } from '../emulator/option.ts'
 import { call, sandboxCommand } from '../terminal/call-command.ts'

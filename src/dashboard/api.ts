@@ -5,10 +5,10 @@ import {
   callControlOver,
   type LastParameter,
   type OwnCalls,
-} from '../client/ask.ts'
-import { EmulatorError } from '../client/emulator-error.ts'
-import { type EmulatorAddress, overHttp } from '../client/over-http.ts'
-import { apiPath, controlPath, type Transport } from '../client/transport.ts'
+} from '../control-client/ask.ts'
+import { EmulatorError } from '../control-client/emulator-error.ts'
+import { type EmulatorAddress, overHttp } from '../control-client/over-http.ts'
+import { apiPath, controlPath, type Transport } from '../control-client/transport.ts'
 import type { batchControls } from '../service/batch-predictions/controls.ts'
 import type { batchOverviews } from '../service/batch-predictions/overview.ts'
 import { keep, kept } from './browser.ts'

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { EmulatorError } from '../client/emulator-error.ts'
+import { EmulatorError } from '../control-client/emulator-error.ts'
 import { parseDuration } from '../core/time/instant.ts'
 import { ask, wordsOf } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { EmulatorError } from '../client/emulator-error.ts'
+import { EmulatorError } from '../control-client/emulator-error.ts'
 import { keysOf } from '../core/json.ts'
 import { after } from './browser.ts'
 import { coloured } from './code.tsx'

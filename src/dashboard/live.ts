@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
-import { EmulatorError } from '../client/emulator-error.ts'
-import { followEvents } from '../client/events.ts'
+import { EmulatorError } from '../control-client/emulator-error.ts'
+import { followEvents } from '../control-client/events.ts'
 import type { EventType } from '../server/control/event-types.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
 import { after, coalesced, every, pageTime, perFrame } from './browser.ts'

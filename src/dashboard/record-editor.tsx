@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
-import { EmulatorError } from '../client/emulator-error.ts'
+import { EmulatorError } from '../control-client/emulator-error.ts'
 import { isObject } from '../core/json.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'

@@ -7,7 +7,7 @@ import { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import type { Lock } from '../adapters/storage/lock.ts'
 import { thisProcess } from '../adapters/storage/process-identity.ts'
 import { webhookSenders } from '../adapters/webhooks/senders.ts'
-import type { ControlCall } from '../client/transport.ts'
+import type { ControlCall } from '../control-client/transport.ts'
 import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
 import { FixturesError } from '../core/fixtures-error.ts'
@@ -230,7 +230,9 @@ async function serve(
     })
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
-  const control = once(async () => (await loaded(import('../client/in-process.ts'))).inProcess(context))
+  const control = once(async () =>
+    (await loaded(import('../control-client/in-process.ts'))).inProcess(context),
+  )
   const fetchFrom = once(async () => (await loaded(import('../server/http/fetch.ts'))).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
   // Without a listener, a connection that cannot be accepted would end the process.

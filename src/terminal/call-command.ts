@@ -1,4 +1,4 @@
-import type { CallControl, OwnCalls } from '../client/ask.ts'
+import type { CallControl, OwnCalls } from '../control-client/ask.ts'
 import { type Command, command, type Invocation, OK } from './command.ts'
 import { type AnyCall, controlOf } from './control-client.ts'
 import { locatingIssues, readSource } from './json-files.ts'

@@ -1,5 +1,5 @@
-import { summaryOfEvents, type Topic } from '../client/advance-summary.ts'
-import type { OwnCalls } from '../client/ask.ts'
+import { summaryOfEvents, type Topic } from '../control-client/advance-summary.ts'
+import type { OwnCalls } from '../control-client/ask.ts'
 import type { AdvanceResult, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
 import type { SandboxEvent } from '../index.ts'
 

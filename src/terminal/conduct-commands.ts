@@ -1,4 +1,4 @@
-import { conductQueryOf } from '../client/conduct.ts'
+import { conductQueryOf } from '../control-client/conduct.ts'
 import type { ConductReport, Finding } from '../core/conduct/finding.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
 import { counted } from '../core/words.ts'

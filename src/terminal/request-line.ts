@@ -1,4 +1,4 @@
-import type { OwnCalls } from '../client/ask.ts'
+import type { OwnCalls } from '../control-client/ask.ts'
 import { type Line, styled } from './line.ts'
 import { statusCell } from './print.ts'
 

@@ -1,4 +1,4 @@
-import { inSandbox } from '../client/explained.ts'
+import { inSandbox } from '../control-client/explained.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
 import type { ConductOptions, SandboxClient } from '../index.ts'
 import { type MatcherResult, refuseMembers } from './matcher-result.ts'

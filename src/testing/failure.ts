@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { leave } from '../client/emulator-error.ts'
+import { leave } from '../control-client/emulator-error.ts'
 import { replayCommand, scriptsOf } from '../core/record/replay-command.ts'
 import type { EmulatorClient, SandboxClient } from '../index.ts'
 import { unfiredFaults } from './fired-faults.ts'

@@ -1,4 +1,4 @@
-import { inSandbox } from '../client/explained.ts'
+import { inSandbox } from '../control-client/explained.ts'
 import type { RequestEntry, RequestMatch, SandboxClient } from '../index.ts'
 import {
   countRule,

@@ -1,4 +1,4 @@
-import { explainRequests, inSandbox } from '../client/explained.ts'
+import { explainRequests, inSandbox } from '../control-client/explained.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
 import { printable } from '../core/quoted.ts'
 import { counted } from '../core/words.ts'

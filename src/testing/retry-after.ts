@@ -1,4 +1,4 @@
-import { inSandbox } from '../client/explained.ts'
+import { inSandbox } from '../control-client/explained.ts'
 import { findingLines } from '../core/conduct/finding-lines.ts'
 import { counted } from '../core/words.ts'
 import type { RequestEntry, RequestMatch, SandboxClient } from '../index.ts'

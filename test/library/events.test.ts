@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { serverSentEvents } from '../../src/client/events.ts'
+import { serverSentEvents } from '../../src/control-client/events.ts'
 import { type SandboxEvent, startEmulator } from '../../src/index.ts'
 import { bothWays, createBatch } from './both-ways.ts'
 

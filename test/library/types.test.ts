@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from 'vitest'
-import type { OwnCalls } from '../../src/client/ask.ts'
+import type { OwnCalls } from '../../src/control-client/ask.ts'
 import type {
   ClockTarget,
   EmulatorClient,

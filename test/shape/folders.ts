@@ -72,7 +72,7 @@ export const FOLDERS: readonly Folder[] = [
     packages: ['express', 'fastest-levenshtein', 'zod', ANY_OF_NODE],
   },
   {
-    name: 'client',
+    name: 'control-client',
     question: 'Who calls the control interface?',
     answer: 'one client, over HTTP or in the process',
     packages: ['zod', ANY_OF_NODE],

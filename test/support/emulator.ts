@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
-import { callControlOver } from '../../src/client/ask.ts'
+import { callControlOver } from '../../src/control-client/ask.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'

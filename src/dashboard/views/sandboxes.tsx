@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { callControlOver } from '../../client/ask.ts'
-import { overHttp } from '../../client/over-http.ts'
+import { callControlOver } from '../../control-client/ask.ts'
+import { overHttp } from '../../control-client/over-http.ts'
 import { findingCounts, findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { ask, emulatorAddress } from '../api.ts'
 import { every } from '../browser.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { summaryOfEvents } from '../../client/advance-summary.ts'
+import { summaryOfEvents } from '../../control-client/advance-summary.ts'
 import { DAY, HOUR, MINUTE } from '../../core/time/instant.ts'
 import { ask } from '../api.ts'
 import { fittedAxis, linearAxis, type Span } from '../axis.ts'

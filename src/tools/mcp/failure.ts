@@ -1,4 +1,4 @@
-import type { CallControl, OwnCalls } from '../../client/ask.ts'
+import type { CallControl, OwnCalls } from '../../control-client/ask.ts'
 import type { RequestTrace } from '../../core/explain/trace.ts'
 import type { FaultDraft } from '../../core/faults/rule.ts'
 import { seal } from '../../core/secrets.ts'

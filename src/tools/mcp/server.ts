@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { packageVersion, shippedFile } from '../../adapters/package.ts'
-import { EmulatorError } from '../../client/emulator-error.ts'
+import { EmulatorError } from '../../control-client/emulator-error.ts'
 import { NAME_PATTERN } from '../../core/sandboxes/name.ts'
 import { strictObject } from '../../core/strict-input.ts'
 import { parsed, zodIssues } from '../../core/zod-issues.ts'

@@ -1,4 +1,4 @@
-import { prefixOf } from '../../client/transport.ts'
+import { prefixOf } from '../../control-client/transport.ts'
 import { comment, literal } from '../../core/quoted.ts'
 import type { RecordedInput, RecordingBundle } from '../../core/record/bundle.ts'
 import { CommandFailed } from '../../terminal/command.ts'
