@@ -127,9 +127,13 @@ test.for(['1', '-1', '1.0', '-1e0', '10e-1'])(
   },
 )
 
+test('an empty body is refused', { tags: ['R125'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.request('POST', path(AGENT), { raw: '' }))
+})
+
 test.for<[body: string | undefined, pointers: readonly string[]]>([
   [undefined, ['']],
-  ['', ['']],
   ['[]', ['']],
   ['"x"', ['']],
   ['null', ['']],
