@@ -50,9 +50,7 @@ export const faultCommands = [
       const rules = 'data' in body ? body.data : [body]
       return show(invocation, body, [
         ...ruleTable(rules),
-        ...rules.map(({ id, life, preset }) => {
-          return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
-        }),
+        ...rules.map(({ id, life, preset }) => `${id}: ${life}${preset === null ? '' : CHANGES_LIFE}`),
       ])
     },
   }),
@@ -91,6 +89,8 @@ export const faultCommands = [
     },
   }),
 ]
+
+const CHANGES_LIFE = ' --always and --first N change that.'
 
 const NONE = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
 

@@ -3,7 +3,7 @@ import { EmulatorError } from '../control-client/emulator-error.ts'
 import { nodeFetch } from '../control-client/node-fetch.ts'
 import { methodAndPath, networkReason, overHttp } from '../control-client/over-http.ts'
 import type { Issue } from '../core/json.ts'
-import { printable } from '../core/quoted.ts'
+import { harmless } from '../core/quoted.ts'
 import { CommandFailed } from './command.ts'
 
 /** Where an emulator is, and the token of its control interface. */
@@ -97,7 +97,7 @@ export function failure(address: ControlAddress, asked: string, error: unknown, 
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
-  return new RequestRefused(worded(message).split('\n').map(printable).join('\n'), issues)
+  return new RequestRefused(harmless(worded(message)), issues)
 }
 
 // A parameter of the query is a flag of the command.

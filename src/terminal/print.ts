@@ -176,10 +176,9 @@ export function linesOf(output: object | undefined, names?: readonly string[], n
   if (!Array.isArray(data)) return columns(Object.entries(output).filter(([name]) => name !== 'object'))
   if (data.length === 0) return [none]
   const records: readonly Readonly<Record<string, unknown>>[] = data
-  const plain = records.flatMap((record) =>
-    Object.keys(record).filter((name) => name !== 'object' && Object(record[name]) !== record[name]),
-  )
-  const shown = names ?? [...new Set(plain)]
+  const all = names === undefined ? records.flatMap(Object.entries) : []
+  const plain = all.filter(([name, value]) => name !== 'object' && Object(value) !== value)
+  const shown = names ?? [...new Set(plain.map(([name]) => name))]
   const head = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))
   const rows = records.map((record) =>
     shown.map((name) => (name === 'status' ? statusCell(record[name]) : record[name])),

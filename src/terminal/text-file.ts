@@ -14,10 +14,10 @@ export function readText(file: string, fix: string): string {
   }
 }
 
-/** Writes a text file. Throws {@link CommandFailed}. @param reader `private`: other users may not read it */
-export function writeText(file: string, text: string, reader?: 'private'): void {
+/** Writes a text file. Throws {@link CommandFailed}. @param access `private`: other users may not read it */
+export function writeText(file: string, text: string, access?: 'private'): void {
   try {
-    writeFileSync(file, text, { mode: reader && 0o600 })
+    writeFileSync(file, text, { mode: access && 0o600 })
   } catch (error) {
     const fix = 'Give the path of a file in an existing directory.'
     throw new CommandFailed(`${file} cannot be written (${codeOf(error)}). ${fix}`)
@@ -36,6 +36,6 @@ export function requireWritable(directory: string, option: string): void {
 }
 
 /** Writes indented JSON. What may hold secrets, such as a recording, is private. Throws {@link CommandFailed}. */
-export function writeJson(file: string, value: unknown, reader?: 'private'): void {
-  writeText(file, `${JSON.stringify(value, null, 2)}\n`, reader)
+export function writeJson(file: string, value: unknown, access?: 'private'): void {
+  writeText(file, `${JSON.stringify(value, null, 2)}\n`, access)
 }

@@ -45,6 +45,15 @@ test('a rule or a list of rules can be given in a file', async () => {
   expect((await data('faults', 'add', list)).data).toMatchObject([{ id: 'slow-drip' }, { id: 'slow-drip-2' }])
 })
 
+test('a refusal that repeats a text has no control character of it, as a line or as JSON', async () => {
+  const { run } = await running()
+  for (const flags of [[], ['--json']]) {
+    const { code, err } = await run('faults', 'add', '{"preset": "\u009b2J\u202e"}', ...flags)
+    expect([code, err]).toEqual([1, expect.stringMatching(/\\u009b2J\\+u202e/)])
+    expect(err).not.toMatch(/[\u009b\u202e]/)
+  }
+})
+
 test.for([
   ['add server-eror', 1, '/preset: "server-eror" is no preset. Did you mean "server-error"?'],
   ['add thunder', 1, 'is no preset. "workspace-emulator faults presets" lists every preset.'],
