@@ -282,7 +282,7 @@ test('changed heads, bodies and lines arrive, and pieces arrive one by one', asy
 })
 
 test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason: string]>([
-  [{ head: { status: 999 } }, '/do/0/head/status', 'a Response has a status of at most 599'],
+  [{ head: { status: 600 } }, '/do/0/head/status', 'a Response has a status of at most 599'],
   [{ head: { version: '1.0' } }, '/do/0/head/version', 'a Response has no HTTP version'],
   [{ head: { case: 'upper' } }, '/do/0/head/case', 'the names in Headers are always lower case'],
   [{ head: { interim: [{ status: 103 }] } }, '/do/0/head/interim', 'it gives only the final response'],
@@ -306,6 +306,12 @@ test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason
     expect(error).toMatchObject({ code: 'validation_failed', issues: [{ pointer, detail }] })
   },
 )
+
+test('without a port a fault can give the last status of a Response', async () => {
+  const { defaultSandbox } = await withoutPort()
+  await defaultSandbox.faults.arm({ match: 'everything', do: [{ head: { status: 599 } }] })
+  expect((await defaultSandbox.fetch('/data-views')).status).toBe(599)
+})
 
 test('such a fault is refused in its only preset, in the header of a request and in a scenario, too', async () => {
   const scenario = `export default { description: 'x', faults: [{ preset: 'rate-headers-lowercase' }] }`

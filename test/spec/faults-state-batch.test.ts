@@ -130,6 +130,19 @@ test('finished without a move advances a batch to that number of items, and neve
   expect(seen).toEqual(['in_progress 2', 'in_progress 3', 'in_progress 3', 'finalizing 6'])
 })
 
+test('an item that never finishes is finished by a rule with all items, and not by one with fewer', async () => {
+  const items = ['emu:expired:a', 'b', 'c'].map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
+  const after = async (count: number) => {
+    const { emulator, id } = await batchUnder({ match: RETRIEVE, do: finished(count) }, { items })
+    const batch = await retrieve(emulator, id)
+    return [batch.status, counts(batch).processing]
+  }
+  expect([await after(2), await after(3)]).toEqual([
+    ['in_progress', 1],
+    ['finalizing', undefined],
+  ])
+})
+
 test('a failure has the detail of the rule, also in result lines', { tags: ['T17'] }, async () => {
   const detail = 'The disk is full.'
   const { batch, lines } = await moved({ do: 'fail', finished: 2, detail })

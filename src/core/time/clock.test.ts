@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Clock, clockRow, END_OF_TIME } from './clock.ts'
+import { Clock, clockRow, END_OF_TIME, refuseAfterEnd } from './clock.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.000Z')
 const WALL = Date.parse('2030-01-01T00:00:00.000Z')
@@ -35,6 +35,13 @@ test('a running clock ends at the last instant that can be written', () => {
   host.now += 10_000 * 365 * 86_400_000
   expect(clock.due()).toBe(END_OF_TIME)
   expect(new Date(END_OF_TIME).toISOString()).toBe('9998-12-31T23:59:59.999Z')
+})
+
+test('the last instant is accepted for an event, the next millisecond is refused', () => {
+  expect(() => refuseAfterEnd(END_OF_TIME, 'It')).not.toThrow()
+  expect(() => refuseAfterEnd(END_OF_TIME + 1, 'It')).toThrow(
+    /^It is after the last instant that the clock supports/,
+  )
 })
 
 test('a clock moves forward only', () => {

@@ -56,8 +56,7 @@ export function urlProblem(url: string): string | undefined {
   if (!/^https?:\/\/[^/?#]/i.test(url) || REWRITTEN.test(url) || !URL.canParse(url)) {
     return 'must be an absolute http or https URL such as http://127.0.0.1:9000/hook'
   }
-  const { username, password } = new URL(url)
-  if (username !== '' || password !== '' || /^[^/]*\/\/[^/?#]*@/.test(url)) {
+  if (/^[^/]*\/\/[^/?#]*@/.test(url)) {
     return 'must not contain a user name or a password; a secret belongs in the field secret'
   }
   return undefined

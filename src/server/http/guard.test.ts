@@ -182,6 +182,7 @@ test('other origins, all origins and the opaque origin are allowed only by an en
   expect(originAllowed('null', ['*'])).toBe(false)
   expect(originAllowed('null', ['null'])).toBe(true)
   expect(originAllowed(undefined, ['*'])).toBe(false)
+  expect(originAllowed('', ['*'])).toBe(false)
 })
 
 function isForeignPage(origin: string | undefined): boolean {

@@ -106,6 +106,11 @@ test('a violation names the bound, the place and the fix', () => {
   expect(refusalOf(`[${'1,'.repeat(600)}1]`)).toMatch(/1200 tokens.*byte 1199.*Split/)
 })
 
+test('a body has at most the bytes of its bound', () => {
+  const kindWithin = (bytes: number) => parseJsonBody(Buffer.from('[1]'), { bytes, tokens: 10 }).kind
+  expect([kindWithin(3), kindWithin(2)]).toEqual(['json', 'refused'])
+})
+
 test('a byte order mark is ignored', () => {
   expect(parseJson(Buffer.from('\uFEFF{"a":1}'))).toMatchObject({ kind: 'json', value: { a: 1 } })
 })
