@@ -6,6 +6,7 @@ import { warmPool } from './warm-pool.ts'
 const DEAR = [
   'control-guards',
   'control-openapi',
+  'determinism',
   'events-feed',
   'express',
   'faults-persist',
@@ -20,6 +21,7 @@ const DEAR = [
   'scenarios-persist',
   'scenarios-shipped',
   'snapshots-persist',
+  'state-document-property',
   'webhooks-crash',
 ]
 
