@@ -36,7 +36,7 @@ export default {
   tsconfigFile: 'none.json',
   // The copy of the project is outside of it, so that watchers and checks do not see it.
   tempDirName: join(out, 'copy'),
-  ignorePatterns: ['coverage', '.workspace-emulator'],
+  ignorePatterns: ['/coverage', '/.workspace-emulator'],
   reporters: ['clear-text', 'progress-append-only', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   jsonReporter: { fileName: join(out, 'report.json') },
