@@ -71,15 +71,6 @@ test('a request is shown unchanged with query, headers and body, but without cre
   expect(text).not.toMatch(/authorization|cookie|live_owner|session=1|"host"/i)
 })
 
-test('only the length of a large body is kept', async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  const body = batchBody(1_000)
-  const { request, changes } = await traceOf(emulator, await emulator.post('/batch-predictions', body))
-  const bytes = Buffer.byteLength(JSON.stringify(body))
-  expect(request).toMatchObject({ body: null, body_kept: false, body_bytes: bytes })
-  expect(changes).toHaveLength(1)
-})
-
 test('the limiter is shown before and after, also if another rule refuses', async () => {
   const settings = { 'limits.admission.concurrency': 0 }
   const emulator = await testEmulator({ collections: sampleRecords, settings })

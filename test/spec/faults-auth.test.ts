@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { AuthFault } from '../../src/core/faults/auth.ts'
 import type { When } from '../../src/core/faults/rule.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
+import type { KeyName } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
@@ -55,20 +56,22 @@ test('a revoked key is refused until the sandbox is reset', { tags: ['U069'] }, 
   expect(await statusOf('KU')).toBe(200)
 })
 
-test('a user key can act as a service key, which some operations refuse', { tags: ['R147'] }, async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  auth(emulator, { kind: 'service' })
-  const response = await emulator.post(CALLBACK, FLOW)
-  expect([response.status, response.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
-})
+const owner = { key_id: 'key-service', kind: 'user', user_id: 'user-owner', teamspace_id: 'ts-a' }
 
-test('a service key can act for a user of its teamspace', { tags: ['R147'] }, async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  auth(emulator, { kind: 'user' })
-  expect((await emulator.post(CALLBACK, FLOW, { key: 'KS' })).status).toBe(200)
-  const caller = { key_id: 'key-service', kind: 'user', user_id: 'user-owner', teamspace_id: 'ts-a' }
-  expect(callerOf(emulator)).toMatchObject(caller)
-})
+test.for<[kind: 'user' | 'service', key: KeyName, error: string | undefined, caller: object]>([
+  ['service', 'KU', 'mcp_oauth_requires_user_principal', { kind: 'service', user_id: null }],
+  ['user', 'KS', undefined, owner],
+  ['user', 'KM', undefined, { kind: 'user', user_id: 'user-member' }],
+])(
+  'as a %s key, %s gets %s where a user is needed',
+  { tags: ['R147'] },
+  async ([kind, key, error, caller]) => {
+    const emulator = await testEmulator({ collections: sampleRecords })
+    auth(emulator, { kind })
+    const { body } = await emulator.post(CALLBACK, FLOW, { key })
+    expect([body.error, callerOf(emulator)]).toMatchObject([error, caller])
+  },
+)
 
 test('a service key that acts as a user key is refused if no user of its teamspace has a key', async () => {
   const emulator = await testEmulator()
@@ -77,13 +80,6 @@ test('a service key that acts as a user key is refused if no user of its teamspa
   })
   auth(emulator, { kind: 'user' })
   expect((await emulator.get('/agents', { key: 'KS' })).status).toBe(403)
-})
-
-test('a key that already has the kind of the fault stays unchanged', async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { kind: 'user' })
-  await emulator.get('/agents', { key: 'KM' })
-  expect(callerOf(emulator)).toMatchObject({ user_id: 'user-member' })
 })
 
 test('an unknown key is refused as without the fault', async () => {

@@ -18,15 +18,12 @@ function batchesOf(emulator: TestEmulator): number {
   return emulator.state('batch_predictions').length
 }
 
-test('a key can be in use: a 409, and nothing is created or stored', { tags: ['U059'] }, async () => {
+test('a key can be in use, which is an assumption', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
-  idem(emulator, { concurrent: true }, { nth: 1 })
+  idem(emulator, { concurrent: true })
   const response = await create(emulator)
   expectProblem(response, 409, 'idempotency_key_in_use')
   expect(response.assumed).toContain('U059')
-  expect(batchesOf(emulator)).toBe(0)
-  expect((await create(emulator)).status).toBe(200)
-  expect(emulator.sandbox.log.entries().map(({ idempotency }) => idempotency)).toEqual(['none', 'fresh'])
 })
 
 test('the fault needs a key, and an operation with idempotency', { tags: ['U059'] }, async () => {
@@ -59,20 +56,21 @@ test('a fault can make keys unique in the whole organization', { tags: ['U059'] 
 test('a fault can make keys unique for each API key', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { scope: 'api_key' })
-  const first = await create(emulator)
-  const other = await create(emulator, aBatch(), 'KM')
-  expect(other.status).toBe(200)
-  expect(other.body.id).not.toBe(first.body.id)
-  expect((await create(emulator)).body.id).toBe(first.body.id)
+  const [first, other, again] = [
+    await create(emulator),
+    await create(emulator, aBatch(), 'KM'),
+    await create(emulator),
+  ]
+  expect([other.status, batchesOf(emulator)]).toEqual([200, 2])
+  expect(again.body.id).toBe(first.body.id)
 })
 
 test('a fault can remove a stored response, so that the request runs again', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { forget: true }, { nth: 2 })
-  const ids = []
-  for (let n = 0; n < 3; n++) ids.push((await create(emulator)).body.id)
-  expect(ids[1]).not.toBe(ids[0])
-  expect(ids[2]).toBe(ids[1])
+  await create(emulator)
+  const [second, third] = [await create(emulator), await create(emulator)]
+  expect(third.body.id).toBe(second.body.id)
   expect(batchesOf(emulator)).toBe(2)
 })
 

@@ -61,20 +61,6 @@ test('an injected error without effects changes nothing but quota', { tags: ['T0
   expect(content(emulator)).toEqual(before)
 })
 
-test('an injected error with effects hides the response, not its replay', { tags: ['R276'] }, async () => {
-  const emulator = await batchEmulator()
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504, effects: 'apply' } }] })
-  const key = { headers: { 'idempotency-key': 'key-1' } }
-  const lost = await emulator.post(CREATE, aBatch(), key)
-  expect(lost.status).toBe(504)
-  const [batch] = emulator.state('batch_predictions')
-  const again = await emulator.post(CREATE, aBatch(), key)
-  expect([again.status, again.body.id]).toEqual([200, batch.id])
-  expect(emulator.state('batch_predictions')).toHaveLength(1)
-  const decided = emulator.sandbox.log.entries().map((entry) => entry.decided)
-  expect(decided).toEqual(['faultsAfter', 'replay'])
-})
-
 test.for([
   [401, 'unauthorized'],
   [403, 'forbidden'],
@@ -210,15 +196,6 @@ test('a malformed path is refused before any rule matches', async () => {
   const response = await emulator.get('/agents/%zz/automations')
   expect(response.status).toBe(400)
   expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toBeUndefined()
-})
-
-test('matches are counted also when the request is refused', async () => {
-  const emulator = await testEmulator()
-  const rule = armRule(emulator.sandbox, { when: { nth: 3 }, do: [{ respond: { status: 503 } }] })
-  expect((await emulator.get('/agents', { key: 'none' })).status).toBe(401)
-  expect((await emulator.post('/pages', { name: 5 })).status).toBe(400)
-  expect((await emulator.get('/agents')).status).toBe(503)
-  expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toMatchObject({ matched: 3, fired: 1 })
 })
 
 test('a body action with effects: none prevents the handler', async () => {

@@ -35,14 +35,6 @@ async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   return body.data.map(({ id }: { id: string }) => id)
 }
 
-test.for([{ cleanup: true }, { batch: 'cleanup' }])('a fault can remove results: %o', async (state) => {
-  const { emulator, id } = await batchUnder()
-  await bring(emulator, id, 'completed')
-  await arm(emulator, moving(state))
-  expect((await retrieve(emulator, id)).results_url).toBeNull()
-  expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(410)
-})
-
 test('cleanup applies only to a terminal batch, and cleanup: false does nothing', async () => {
   const { emulator, id } = await batchUnder({
     match: RETRIEVE,

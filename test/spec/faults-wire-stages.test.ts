@@ -86,23 +86,6 @@ test.for(cases)('a cut at %s by %s happens at its stage', async ([name, how, [, 
   expect(emulator.sandbox.log.entries()).toMatchObject(at === 'accept' ? [] : [logged])
 })
 
-test.for([
-  ['accept', undefined],
-  ['before-read', undefined],
-  ['before-head', undefined],
-  ['after-head', 200],
-] as const)('a reset at %s is ECONNRESET to fetch and node:http, each time', async ([at, status]) => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { times: 1_000, do: [cut(at, 'rst')] })
-  const headers = bearer(KEYS.KU)
-  for (let n = 0; n < 20; n++) {
-    const [path, call] =
-      n % 2 ? ['data-views', { headers }] : ['pages', { method: 'POST', headers, body: BODY }]
-    for (const client of [viaFetch, viaHttp()])
-      expect(await client(`${emulator.baseUrl}/${path}`, call)).toMatchObject({ status, error: 'ECONNRESET' })
-  }
-})
-
 test('a cut at before-read uses no quota, a cut at before-handler uses one request', async () => {
   const emulator = await testEmulator()
   const remaining = async () =>

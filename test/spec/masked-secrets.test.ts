@@ -171,23 +171,6 @@ test('the explanation of a request masks the secret of a webhook that a fault in
   expect(body.changes).toMatchObject([{ ref: 'webhooks/inserted', patch: [{ value: { secret: MASK } }] }])
 })
 
-test('the library shows secrets with the option secrets: true', async () => {
-  const { emulator } = await guarded()
-  const { state, snapshots } = connect(emulator.url).defaultSandbox
-  await snapshots.save('base')
-  const seen = async (options?: { secrets: boolean }) => {
-    const views = [
-      await state.document(options),
-      await state.list('webhooks', options),
-      await state.get('webhooks', 'signed', options),
-      await snapshots.export('base', options),
-    ]
-    return views.map((view) => secretsOf(JSON.stringify(view)).length)
-  }
-  for (const options of [undefined, { secrets: false }]) expect(await seen(options)).toEqual([0, 0, 0, 0])
-  expect(await seen({ secrets: true })).toEqual([3, 1, 1, 3])
-})
-
 test('the state file has the secrets unmasked, and a restart keeps them', async () => {
   const data = dataFolder()
   const first = await alive(data, { settings, fixtures: { collections: { webhooks } } } as never)
