@@ -258,15 +258,6 @@ test('a client that leaves before the application passes its request on has left
   expect(await closed(emulator)).toMatchObject([{ end: 'left', connection: { closed_by: 'client' } }])
 })
 
-test('a rule about the second request of a connection acts in a mounted application too', async () => {
-  const emulator = await testEmulator()
-  const port = await mounted(emulator)
-  armRule(emulator.sandbox, { match: { connection_request_index: 2 }, do: [{ respond: { status: 503 } }] })
-  const client = viaHttp(agentOf(true))
-  const get = () => client(`http://127.0.0.1:${port}/v1/data-views`, { headers: AUTH })
-  expect([(await get()).status, (await get()).status, (await get()).status]).toEqual([200, 503, 200])
-})
-
 test('with stable, lists, explanations and HAR have no real-time field, so equal runs have equal exports', async () => {
   const run = async () => {
     const emulator = await testEmulator({ collections: sampleRecords })
@@ -283,12 +274,4 @@ test('with stable, lists, explanations and HAR have no real-time field, so equal
   const text = await run()
   expect(text).not.toMatch(/evidence|duration_ms|_ms"|"connection":"[cm]\d/)
   expect(await run()).toBe(text)
-})
-
-test('evidence is not part of the state, nor of an exported snapshot', async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  await emulator.post('/batch-predictions', batchBody())
-  await emulator.control('POST', '/snapshots', { name: 'base' })
-  for (const path of ['/state', '/snapshots/base'])
-    expect((await emulator.control('GET', path)).text).not.toMatch(/evidence|arrived_ms|idle_before/)
 })
