@@ -10,6 +10,7 @@ import { batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { underRule } from '../support/under-rule.ts'
 import { overSocket, requestBytes, viaHttp } from '../support/wire-client.ts'
 
 const AUTH = { Authorization: `Bearer ${KEYS.KU}` }
@@ -114,8 +115,7 @@ test.for([
 )
 
 test('an exchange that a fault holds open ends when its client closes the connection', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ cut: { at: 'after-head', how: 'pause' } }] })
+  const emulator = await underRule({ do: [{ cut: { at: 'after-head', how: 'pause' } }] })
   const socket = await begun(emulator)
   const open = async () => (await emulator.control('GET', '/requests')).body.data[0].evidence
   await expect.poll(async () => (await open()).end).toBe('held')
@@ -127,8 +127,7 @@ test('an exchange that a fault holds open ends when its client closes the connec
 })
 
 test('a client that leaves while a fault delays its response has left', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ pace: { before_head_ms: 60_000 } }] })
+  const emulator = await underRule({ do: [{ pace: { before_head_ms: 60_000 } }] })
   const socket = connect(portOf(emulator), '127.0.0.1')
   socket.write(kept(portOf(emulator)))
   await expect.poll(() => emulator.sandbox.log.size).toBe(1)

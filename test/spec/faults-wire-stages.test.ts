@@ -5,14 +5,8 @@ import type { Stage } from '../../src/server/http/faults/stage.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule, hasMatched, nextHeld } from '../support/faults.ts'
-import {
-  bearer,
-  overSocket,
-  type RawRequest,
-  requestBytes,
-  viaFetch,
-  viaHttp,
-} from '../support/wire-client.ts'
+import { underRule } from '../support/under-rule.ts'
+import { bearer, overSocket, type RawRequest, requestBytes, viaFetch } from '../support/wire-client.ts'
 
 const HOWS = ['fin', 'rst', 'pause'] as const
 const ENDS = { fin: 'fin', rst: 'rst', pause: 'open' } as const
@@ -69,8 +63,7 @@ const hasResponse = (text: string): boolean => {
 const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage[0], how, stage] as const))
 
 test.for(cases)('a cut at %s by %s happens at its stage', async ([name, how, [, at, hasEffect, arrives]]) => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
+  const emulator = await underRule({ times: 1_000, do: [cut(at, how)] })
   const held = nextHeld(emulator.sandbox)
   const isEnough = at === 'accept' ? () => hasMatched(emulator.sandbox) : held
   const paused = how === 'pause' ? isEnough : undefined
@@ -100,15 +93,13 @@ test('a cut at before-read uses no quota, a cut at before-handler uses one reque
 })
 
 test('a cut at before-read sends no 100 Continue', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [cut('before-read', 'fin')] })
+  const emulator = await underRule({ do: [cut('before-read', 'fin')] })
   const view = await overSocket(emulator.emulator.port, asking(emulator).slice(0, -BODY.length))
   expect(view).toMatchObject({ text: '', end: 'fin' })
 })
 
 test('request_bytes cuts after that number of body bytes, and never cuts a shorter body', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [cut({ request_bytes: BODY.length + 1 }, 'rst')] })
+  const emulator = await underRule({ do: [cut({ request_bytes: BODY.length + 1 }, 'rst')] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
   const longer = { method: 'POST', headers: bearer(KEYS.KU), body: `${BODY}  ` }
   expect((await viaFetch(`${emulator.baseUrl}/pages`, longer)).error).toBe('ECONNRESET')
@@ -131,8 +122,7 @@ test.for([
 })
 
 test('no_continue sends no 100 Continue, but accepts a body', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ pace: { no_continue: true } }] })
+  const emulator = await underRule({ do: [{ pace: { no_continue: true } }] })
   const port = emulator.emulator.port
   const request = asking(emulator)
   const head = request.slice(0, -BODY.length)
@@ -145,8 +135,7 @@ test('no_continue sends no 100 Continue, but accepts a body', async () => {
 })
 
 test('a client that disconnects ends a wait before the handler, and the handler does not run', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ pace: { before_handler_ms: 10_000 } }] })
+  const emulator = await underRule({ do: [{ pace: { before_handler_ms: 10_000 } }] })
   const matched = () => hasMatched(emulator.sandbox)
   const view = await overSocket(emulator.emulator.port, creation(emulator), matched)
   expect(view).toMatchObject({ text: '', end: 'open' })
@@ -166,8 +155,7 @@ test('a wait before the handler ends at max_ms, and the request continues', asyn
 const STALLS = ['before-read', 'before-handler', 'after-handler', 'after-head', 'accept'] as const
 
 test.for(STALLS)('a stall at %s ends at max_ms', async (at) => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
+  const emulator = await underRule({ times: 1_000, do: [{ pace: { stall_at: at, max_ms: 60 } }] })
   expect((await overSocket(emulator.emulator.port, creation(emulator))).end).toBe('fin')
   expect(emulator.state('pages').length > 0).toBe(at.startsWith('after-h'))
 })
@@ -200,8 +188,7 @@ test.for([
 })
 
 test('a pipelined request is cut after the whole response to the one before it', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { match: { operation: 'pages.create' }, do: [cut('before-read', 'fin')] })
+  const emulator = await underRule({ match: { operation: 'pages.create' }, do: [cut('before-read', 'fin')] })
   const { text, end } = await overSocket(emulator.emulator.port, [decision(emulator) + creation(emulator)])
   expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1)
   expect(hasResponse(text)).toBe(true)
@@ -209,8 +196,7 @@ test('a pipelined request is cut after the whole response to the one before it',
 })
 
 test('a client that resets its connection at any point causes no error', async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ pace: { before_head_ms: 20, bytes: 1, gap_ms: 5 } }] })
+  const emulator = await underRule({ do: [{ pace: { before_head_ms: 20, bytes: 1, gap_ms: 5 } }] })
   for (const bytes of [0, 1, 10, 100]) {
     const socket = connect(emulator.emulator.port, '127.0.0.1')
     socket.write(creation(emulator))
