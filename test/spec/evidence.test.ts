@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage, request } from 'node:http'
+import { Agent, createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
@@ -126,16 +126,7 @@ test('an exchange that a fault holds open ends when its client closes the connec
   expect(evidence.sent_bytes).toBeGreaterThan(0)
 })
 
-test('a client that leaves while a fault delays its response has left', async () => {
-  const emulator = await underRule({ do: [{ pace: { before_head_ms: 60_000 } }] })
-  const socket = connect(portOf(emulator), '127.0.0.1')
-  socket.write(kept(portOf(emulator)))
-  await expect.poll(() => emulator.sandbox.log.size).toBe(1)
-  socket.destroy()
-  expect(await closed(emulator)).toMatchObject([{ end: 'left', sent_bytes: 0 }])
-})
-
-test('the body has its length and digest as it arrived, also coded, in pieces, and with wrong syntax', async () => {
+test('the body has its length and digest as it arrived, also coded, and with wrong syntax', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const json = JSON.stringify(batchBody())
   const bodies = [json, gzipSync(json), '{"half":']
@@ -143,14 +134,9 @@ test('the body has its length and digest as it arrived, also coded, in pieces, a
     const headers: Record<string, string> = typeof raw === 'string' ? {} : { 'content-encoding': 'gzip' }
     await emulator.post('/batch-predictions', undefined, { raw, headers })
   }
-  const headers = { ...AUTH, 'Content-Type': 'application/json' }
-  const chunked = request(`${emulator.baseUrl}/batch-predictions`, { method: 'POST', headers })
-  chunked.write(json.slice(0, 10))
-  chunked.end(json.slice(10))
-  await once(chunked, 'response')
   const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
   expect((await ended(emulator)).map(({ body }) => body)).toEqual(
-    [...bodies, json].map((bytes) => ({ bytes: bytes.length, sha256: sha256(bytes) })),
+    bodies.map((bytes) => ({ bytes: bytes.length, sha256: sha256(bytes) })),
   )
 })
 
@@ -167,17 +153,14 @@ test('stubbed and refused requests have evidence too: unknown routes, foreign ho
   const port = portOf(emulator)
   const get = (path: string, headers = {}) => kept(port, path, { Connection: 'close', ...headers })
   const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' }
+  const paths = ['/v1/data-views', '/v1/nowhere', '/v1/own', '/elsewhere']
   for (const bytes of [
-    get('/v1/data-views'),
-    get('/v1/nowhere'),
-    get('/v1/own'),
-    get('/elsewhere'),
+    ...paths.map((path) => get(path)),
     get('/v1/data-views', { Host: 'example.com' }),
     get('/v1/pages', preflight).replace('GET', 'OPTIONS'),
     'no request\r\n\r\n',
-  ]) {
+  ])
     await overSocket(port, bytes)
-  }
   const all = await closed(emulator)
   expect(all.map(({ end }) => end)).toEqual(Array(7).fill('whole'))
   expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(7)
