@@ -1,8 +1,7 @@
-import { refuse } from '../../src/core/errors.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
-import { journalOf } from '../support/journal.ts'
+import { fullDisk, journalOf } from '../support/journal.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 import { overSocket } from '../support/wire-client.ts'
@@ -46,16 +45,6 @@ const ONE_POLL = { validating: 'immediate', in_progress: 'immediate', finalizing
 
 async function batch(emulator: TestEmulator, items = 2): Promise<string> {
   return (await emulator.post('/batch-predictions', batchBody(items))).body.id
-}
-
-async function fill(emulator: TestEmulator, operation: string, remaining: number): Promise<void> {
-  const { limits } = emulator.sandbox
-  limits.windows.fill(`ts-a ${operation}`, limits.of(operation), emulator.now(), remaining)
-}
-
-/** Replaces the journal, so that writes can fail. */
-function withJournal(emulator: TestEmulator, append: () => void): void {
-  emulator.sandbox.store.journal = journalOf(append)
 }
 
 /** A request of an operation that succeeds. */
@@ -126,13 +115,11 @@ export const refusalKinds: Kinds = {
     return send(emulator, 'POST', BATCHES, { json: batchBody(2), headers })
   },
   '429-rate_limit_exceeded-window': async (emulator) => {
-    await fill(emulator, 'data-views.list', 0)
+    await emulator.control('POST', '/limits/data-views.list/fill', { remaining: 0 })
     return send(emulator, 'GET', '/v1/data-views')
   },
   '500-internal_error': (emulator) => {
-    withJournal(emulator, () => {
-      throw new TypeError('a defect')
-    })
+    emulator.sandbox.store.journal = journalOf(() => JSON.parse('a defect'))
     return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
   '501-emulator_contract_unspecified-strict': {
@@ -140,7 +127,7 @@ export const refusalKinds: Kinds = {
     make: (emulator) => send(emulator, 'GET', '/v1/agents'),
   },
   '507-storage_unavailable': (emulator) => {
-    withJournal(emulator, () => refuse('storage_unavailable', { detail: 'The disk is full.' }))
+    emulator.sandbox.store.journal = fullDisk
     return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
 }
