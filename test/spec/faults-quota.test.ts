@@ -91,12 +91,6 @@ test('an injected 429 has the body of the service, or names its policy', { tags:
   expect((await under(LISTED)).body.message).toContain('org-concurrency')
 })
 
-test('a fault can inject a 429 although limits are off', { tags: ['R268'] }, async () => {
-  const emulator = await underRule({ do: [{ quota: { reject: true } }] }, testEmulator({ limits: false }))
-  const response = await emulator.get('/agents')
-  expect([response.status, fieldsOf(response).retry_after]).toEqual([429, '60'])
-})
-
 // The presets of limits have the usual forms.
 test.for<readonly [QuotaFault, string]>([
   [{ reset_in_s: -60 }, '-60'],
@@ -122,19 +116,6 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
   expect(fieldsOf(await under({ ...REJECT, reset_format })).reset).toBe(injected)
   const response = await under({ reset_format })
   expect([response.status, fieldsOf(response).reset]).toEqual([200, real])
-})
-
-test('a refused creation is problem details and uses no key', { tags: ['R265', 'R266'] }, async () => {
-  const emulator = await batchEmulator()
-  const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota }] })
-  const create = () =>
-    emulator.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
-  const response = await create()
-  expect(response.headers.get('content-type')).toBe('application/problem+json')
-  expect([response.status, response.body.title]).toEqual([429, 'Rate Limit Exceeded'])
-  expect(fieldsOf(response).policy).toBe('"org-create-rate";q=10;w=60')
-  expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
 })
 
 test('the quota headers of a rule replace those of an admission policy', { tags: ['R265'] }, async () => {
