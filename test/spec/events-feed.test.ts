@@ -4,6 +4,7 @@ import { advance } from '../../src/core/time/advance.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { type EventFeed, follow } from '../support/event-feed.ts'
+import { interveneBy } from '../support/intervene.ts'
 
 const NOON = '2026-03-01T12:00:00.000Z'
 const LATER = '2026-03-01T13:00:00.000Z'
@@ -67,16 +68,13 @@ test('each change of the next event is reported, and no other change of the sche
   await emulator.call('POST', '/shelves/s2/close', { after: '5m' })
   await emulator.call('POST', '/clock/advance', { steps: 2 })
   const told = []
-  for (let n = 0; n < 4; n++) {
-    const { at, next } = (await feed.next('schedule')).data
-    told.push([at, next?.ref, next?.at])
-  }
+  for (let n = 0; n < 4; n++) told.push((await feed.next('schedule')).data)
   const [five, ten] = ['2026-03-01T12:05:00.000Z', '2026-03-01T12:10:00.000Z']
-  expect(told).toEqual([
-    [NOON, 'shelves/s1', ten],
-    [NOON, 'shelves/s2', five],
-    [five, 'shelves/s1', ten],
-    [ten, undefined, undefined],
+  expect(told).toMatchObject([
+    { at: NOON, next: { ref: 'shelves/s1', at: ten } },
+    { at: NOON, next: { ref: 'shelves/s2', at: five } },
+    { at: five, next: { ref: 'shelves/s1', at: ten } },
+    { at: ten, next: null },
   ])
 })
 
@@ -154,11 +152,12 @@ test('X6 no secret is in the feed', async () => {
   await emulator.post('/agents/claim', { claim_token: 'canary-claim' })
   const flow = { code: 'canary-code', state: 'canary-state' }
   await emulator.post('/organization/mcp-servers/s/oauth-callback', flow)
-  await fetch(`${emulator.emulator.controlUrl}/webhooks`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' }),
-  })
+  interveneBy(
+    emulator.sandbox,
+    'POST /webhooks',
+    {},
+    { url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' },
+  )
   await advance(emulator.emulator.sandbox, { to: (now) => now + 1_000 })
   await feed.next('clock')
   expect(feed.events.filter(({ type }) => type === 'request')).toHaveLength(4)
