@@ -1,29 +1,19 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express, { type Express, type RequestHandler } from 'express'
 import request from 'supertest'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
 import { batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
+import { listening } from '../support/listening.ts'
 import { overSocket } from '../support/transport.ts'
 
 const AT = '/tools/emulator'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const AUTH = { authorization: 'Bearer live_owner', ...JSON_TYPE }
 
-/** An Express 5 application of a user, on a real server. */
-async function serving(app: Express): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+/** An Express 5 application of a user, on a real server. @returns its origin */
+const serving = async (app: Express) => `http://127.0.0.1:${await listening(app)}`
 
 /** An application with the router at {@link AT}: its origin, and its address. */
 async function mounted({ emulator }: TestEmulator, before: RequestHandler[] = []) {
