@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Scope } from '../../src/core/operation.ts'
 import { objectId, uuid } from '../../src/core/random.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { addCall } from '../../src/core/scenarios/hooks.ts'
 import { scenarioCalls } from '../../src/core/scenarios/row.ts'
+import type { Service } from '../../src/core/service.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import { mergeFixtures } from '../../src/core/state/merge-fixtures.ts'
 import { insertRows } from '../../src/core/state/rows.ts'
@@ -46,6 +48,10 @@ const control = (path: string, body: object, params: Params = {}): Create => {
   return (sandbox) => void interveneBy(sandbox, `POST ${path}`, params, body)
 }
 
+const under = (work: (scope: Scope, service: Service) => unknown): Create => {
+  return (sandbox) => void change(sandbox, (scope) => work(scope, sandbox.service))
+}
+
 const agent = { agent_id: 'agent-1' }
 const connector = { connector_id: 'x', connection_provider_id: 'y' }
 const trigger = { trigger_source: 'file_sharing', trigger_event: 'Document:created', ...unshared }
@@ -56,6 +62,9 @@ const message = { _emulator: { conversation_id: 'conversation-1', kind: 'agent' 
 const rows = { collection: 'messages', records: [message, message] }
 const told = { type: 'batch.completed', ref: 'batch_predictions/x', schema: z.unknown, body: () => ({}) }
 const call = { scenario: 'story', ref: { timeline: 0 }, at: JANUARY, event: null, depth: 0, caused_by: 'x' }
+
+const addMembers = (scope: Scope, { recordFaults }: Service) =>
+  recordFaults.get('member')?.apply(scope, 'ts-open', { add: 2 })
 
 const generate = calling('agents.generate', {})
 const flow = control('/mcp-oauth-flows', oauth)
@@ -73,21 +82,14 @@ const CREATES: readonly (readonly [name: string, made: number, create: Create])[
   ['an OAuth flow', 1, flow],
   ['a provider event that makes two agents run', 2, control('/provider-events', happened)],
   ['a member who joins', 1, control('/teamspaces/{teamspace_id}/join', member, { teamspace_id: 'ts-open' })],
-  [
-    'a fault that adds members',
-    4,
-    (sandbox) => {
-      const fault = sandbox.service.recordFaults.get('member')
-      change(sandbox, (scope) => fault?.apply(scope, 'ts-open', { add: 2 }))
-    },
-  ],
+  ['a fault that adds members', 4, under(addMembers)],
   [
     'a fault that inserts messages',
     2,
-    (sandbox) => void change(sandbox, (scope) => insertRows(scope, sandbox.service, undefined, rows)),
+    under((scope, service) => insertRows(scope, service, undefined, rows)),
   ],
-  ['the delivery of a webhook', 1, (sandbox) => void change(sandbox, (scope) => publish(scope, told))],
-  ['a call of a scenario', 1, (sandbox) => void change(sandbox, ({ tx }) => addCall(tx, call))],
+  ['the delivery of a webhook', 1, under((scope) => publish(scope, told))],
+  ['a call of a scenario', 1, under(({ tx }) => addCall(tx, call))],
 ]
 
 /** Every record that can have an id from the emulator, by table and id. */

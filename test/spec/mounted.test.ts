@@ -138,15 +138,6 @@ test('a body parser before the mount does not come before the checks of host and
   expect((await post(`${root}/__emulator/reset`, {}, JSON_TYPE)).text).toMatch(TOO_LATE)
 })
 
-test('express.json() after the mount does not matter', async () => {
-  const { emulator } = await testEmulator()
-  const app = express().use(AT, emulator.router()).use(express.json())
-  app.post('/own', (req, res) => void res.json(req.body))
-  const origin = await serving(app)
-  expect((await post(`${origin}${AT}/v1/pages`, { name: 'Roof plan' })).status).toBe(200)
-  expect((await post(`${origin}/own`, { a: 1 })).body).toEqual({ a: 1 })
-})
-
 /** Makes the peer of a request another machine. */
 function from(address: string): RequestHandler {
   return (req, _res, next) => {
