@@ -85,9 +85,8 @@ test.for([
 })
 
 test('a record can be named by a field of the body', async () => {
-  const { emulator, id } = await batchUnder(
-    moving({ id: { body: '/parent/page_id' }, batch: 'fail' }, { match: CREATE_PAGE }),
-  )
+  const rule = moving({ id: { body: '/parent/page_id' }, batch: 'fail' }, { match: CREATE_PAGE })
+  const { emulator, id } = await batchUnder(rule)
   await emulator.post('/pages', { name: 'A', parent: { type: 'page', page_id: id } })
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
