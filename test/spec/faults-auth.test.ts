@@ -58,15 +58,11 @@ test.for<[kind: 'user' | 'service', key: KeyName, error: string | undefined, cal
   ['service', 'KU', 'mcp_oauth_requires_user_principal', { kind: 'service', user_id: null }],
   ['user', 'KS', undefined, owner],
   ['user', 'KM', undefined, { kind: 'user', user_id: 'user-member' }],
-])(
-  'as a %s key, %s gets %s where a user is needed',
-  { tags: ['R147'] },
-  async ([kind, key, error, caller]) => {
-    const emulator = await underAuth({ kind }, {}, testEmulator({ collections: sampleRecords }))
-    const { body } = await emulator.post(CALLBACK, FLOW, { key })
-    expect([body.error, callerOf(emulator)]).toMatchObject([error, caller])
-  },
-)
+])('as a %s key, %s gets %s', { tags: ['R147'] }, async ([kind, key, error, caller]) => {
+  const emulator = await underAuth({ kind }, {}, testEmulator({ collections: sampleRecords }))
+  const { body } = await emulator.post(CALLBACK, FLOW, { key })
+  expect([body.error, callerOf(emulator)]).toMatchObject([error, caller])
+})
 
 test('a service key that acts as a user key is refused if no user of its teamspace has a key', async () => {
   const emulator = await underAuth({ kind: 'user' })

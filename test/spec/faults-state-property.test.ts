@@ -89,9 +89,7 @@ function checkLines({ sandbox, id }: Life, { results_url }: Batch, parts: Record
   expect(told).toEqual(parts)
 }
 
-test('any moves leave a batch with consistent counts, one end and one webhook', {
-  tags: ['R295'],
-}, async () => {
+test('any moves leave consistent counts, one end and one webhook', { tags: ['R295'] }, async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]
   const { sandbox: origin } = await batchEmulator({}, { collections: { webhooks } })
   const start = origin.capture()

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'agent-workspace-emulator'
 import { expect, test } from 'vitest'
 import { alive, dataFolder } from '../support/data-folder.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
@@ -143,6 +144,12 @@ test('the explanation of a request masks the secret of a webhook that a fault in
   const id = (await emulator.get('/data-views')).headers.get('x-emulator-request-id')
   const { body } = await emulator.control('GET', `/explain/${id}`)
   expect(body.changes).toMatchObject([{ ref: 'webhooks/inserted', patch: [{ value: { secret: MASK } }] }])
+})
+
+test('the library shows the secret of a record with the option secrets: true', async () => {
+  const { emulator } = await guarded()
+  const { state } = connect(emulator.url).defaultSandbox
+  expect(await state.get('webhooks', 'signed', { secrets: true })).toMatchObject({ secret: HOOK })
 })
 
 test('the state file has the secrets unmasked, and a restart keeps them', async () => {

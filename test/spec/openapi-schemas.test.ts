@@ -24,9 +24,7 @@ async function described(given?: Promise<TestEmulator>, api = 'workspace') {
   return { emulator, document, operations, itemOf, bodySchema, isValid }
 }
 
-test('the result stream is described as a text, and each line has the schema of its lines', {
-  tags: ['R100', 'R213'],
-}, async () => {
+test('results are a text whose lines have a schema', { tags: ['R100', 'R213'] }, async () => {
   const { emulator, itemOf, isValid } = await described(batchEmulator())
   const { id } = await createBatch(emulator, { items: 5 })
   await bring(emulator, id, 'completed')
@@ -85,9 +83,7 @@ const DOCUMENTED: Readonly<Record<string, readonly number[]>> = {
 
 const LIMITED = [...CONTRACT, 'conversations.delete']
 
-test('the OpenAPI document has every documented status of every operation', {
-  tags: ['R216', 'R221'],
-}, async () => {
+test('every documented status of an operation is described', { tags: ['R216', 'R221'] }, async () => {
   const { itemOf } = await described()
   for (const name of LIMITED) {
     const statuses = Object.keys(itemOf(name).responses)
