@@ -3,31 +3,21 @@ import { batchUnder } from '../support/batch-under.ts'
 import { batchEmulator, counts, createBatch, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { retrieveAfter } from '../support/retrieve-after.ts'
+import { sampleRecords } from '../support/sample-calls.ts'
 import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
 
 const VIEWS = '/data-views'
 const USERS = '/organization/teamspaces/ts-a/users'
+const LIST_VIEWS = { path: '/v1/data-views' }
 const LIST_USERS = { operation: 'teamspace-users.list' }
 const CREATE_PAGE = { operation: 'pages.create' }
 
-function view(id: string, changes: object = {}) {
-  return {
-    id,
-    dataset_name: `set_${id}`,
-    knowledge_id: 'knowledge-1',
-    service_account_id: 'account-1',
-    created_at: '2026-01-01T00:00:00.000Z',
-    _emulator: { teamspace_id: 'ts-a' },
-    ...changes,
-  }
-}
+const [sample] = sampleRecords.data_views ?? []
+const view = (id: string, changes: object = {}) => ({ ...sample, id, ...changes })
 
 /** Data views are inserted before each list of them. */
 const insertViews = (emulator: TestEmulator, rows: object) =>
-  arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', ...rows } }, { match: { path: '/v1/data-views' } }),
-  )
+  arm(emulator, moving({ insert_rows: { collection: 'data_views', ...rows } }, { match: LIST_VIEWS }))
 
 async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   const { status, body } = await emulator.get(path)
@@ -91,15 +81,9 @@ test('a record can be named by a field of the body', async () => {
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-const UNNAMED = [
-  { param: 'nobody' },
-  { param: '__proto__' },
-  { query: 'constructor' },
-  { body: '/a/b' },
-  'no',
-]
+const NONE = [{ param: 'nobody' }, { param: '__proto__' }, { query: 'constructor' }, { body: '/a/b' }, 'no']
 
-test.for(UNNAMED)('a record that the request does not name stays unchanged: %o', async (id) => {
+test.for(NONE)('a record that the request does not name stays unchanged: %o', async (id) => {
   const rule = moving({ id, batch: 'fail', delete: { collection: 'batch_predictions' } })
   const { emulator, id: batch } = await batchUnder(rule)
   expect((await retrieve(emulator, batch)).status).toBe('validating')
@@ -145,7 +129,7 @@ test.for<[what: string, second: object, ids: readonly string[]]>([
 
 test('a record without an id and an instant is inserted each time with new ones', async () => {
   const emulator = await batchEmulator()
-  const { id: _, created_at: __, ...record } = view('')
+  const { id: _, created_at: __, ...record } = view('without')
   await insertViews(emulator, { records: [record] })
   expect(await idsOf(emulator, VIEWS)).toHaveLength(1)
   emulator.advance('1m')
