@@ -11,16 +11,8 @@ import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.t
 import { send } from '../support/send.ts'
 import { mountPath } from '../support/transport.ts'
 
-interface Explained {
-  readonly status: number
-  /** A trace, or the error body. */
-  readonly body: RequestTrace & { readonly error: unknown; readonly message?: string }
-  readonly text: string
-}
-
-function explain(emulator: TestEmulator, id: string, query = ''): Promise<Explained> {
-  return emulator.control('GET', `/explain/${id}${query}`)
-}
+const explain = (emulator: TestEmulator, id: string, query = '') =>
+  emulator.control('GET', `/explain/${id}${query}`)
 
 const idOf = ({ headers }: TestResponse): string => headers.get('x-emulator-request-id') ?? ''
 

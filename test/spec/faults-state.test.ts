@@ -13,7 +13,7 @@ const LIST_USERS = { operation: 'teamspace-users.list' }
 const CREATE_PAGE = { operation: 'pages.create' }
 
 const [sample] = sampleRecords.data_views ?? []
-const view = (id: string, changes: object = {}) => ({ ...sample, id, ...changes })
+const view = (id: string, changes: object = {}): Record<string, unknown> => ({ ...sample, id, ...changes })
 
 /** Data views are inserted before each list of them. */
 const insertViews = (emulator: TestEmulator, rows: object) =>
