@@ -1,41 +1,34 @@
 import { expect, test } from 'vitest'
+import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator, linesOf } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
+import { type Said, send } from '../support/send.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** The status of a GET of a URL from a response, as a browser would open it. */
 const opened = async (url: string) => (await fetch(url)).status
 
-const KEY = 'live_owner'
+test.for<[how: string, prefix: string, said: Said, name: string]>([
+  ['the default sandbox', '', {}, ''],
+  ['a sandbox of the key', '', { authorization: `Bearer ${KEYS.KU}@w1` }, '/@w1'],
+  ['a sandbox of a header', '', { headers: { 'x-emulator-sandbox': 'w1' } }, '/@w1'],
+  ['a sandbox of the path', '/@w1', {}, '/@w1'],
+])('URLs in responses of %s lead back to it', async ([, prefix, said, name]) => {
+  const emulator = await batchEmulator()
+  const root = emulator.emulator.url + name
+  const { body } = await send(emulator, 'POST', `${prefix}/v1/connections`, { ...said, json: {} })
+  expect(body.redirect_url).toMatch(new RegExp(`^${root}/consent/connections/[\\w-]+$`))
+  const { type } = (await send(emulator, 'GET', `${prefix}/v1/batch-predictions/none`, said)).body
+  expect(type).toBe(`${root}/__emulator/problems/not_found`)
+  expect([await opened(body.redirect_url), await opened(type)]).toEqual([200, 200])
+})
 
-test.for<[how: string, prefix: string, token: string, header: Record<string, string>, at: string]>([
-  ['the default sandbox', '', KEY, {}, '/__emulator'],
-  ['a sandbox of the key', '', `${KEY}@w1`, {}, '/@w1/__emulator'],
-  ['a sandbox of a header', '', KEY, { 'x-emulator-sandbox': 'w1' }, '/@w1/__emulator'],
-  ['a sandbox of the path', '/@w1', KEY, {}, '/@w1/__emulator'],
-])(
-  'URLs in responses of %s lead back to it, at the origin of the request',
-  async ([, prefix, token, header, at]) => {
-    const { emulator } = await batchEmulator()
-    const send = async (path: string, json?: object) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...header }
-      const init = json === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(json) }
-      const response = await fetch(`${emulator.url}${prefix}/v1${path}`, init)
-      return (await response.json()) as { redirect_url: string; type: string }
-    }
-    const { redirect_url } = await send('/connections', {})
-    const consent = `${emulator.url}${at.replace('/__emulator', '')}/consent/connections`
-    expect(redirect_url).toMatch(new RegExp(`^${consent}/[\\w-]+$`))
-    expect(await opened(redirect_url)).toBe(200)
-    const { type } = await send('/batch-predictions/none')
-    expect(type).toBe(`${emulator.url}${at}/problems/not_found`)
-    expect(await opened(type)).toBe(200)
-    // Another host name of the same server is another origin.
-    const [host, headers] = [`http://localhost:${emulator.port}`, { authorization: `Bearer ${KEY}` }]
-    const other = await (await fetch(`${host}/v1/batch-predictions/none`, { headers })).json()
-    expect(other).toMatchObject({ type: `${host}/__emulator/problems/not_found` })
-  },
-)
+test('URLs in a response have the origin of its request', async () => {
+  const emulator = await batchEmulator()
+  const host = `localhost:${emulator.emulator.port}`
+  const { body } = await send(emulator, 'GET', '/v1/batch-predictions/none', { headers: { host } })
+  expect(body.type).toBe(`http://${host}/__emulator/problems/not_found`)
+})
 
 async function failed(emulator: TestEmulator): Promise<string> {
   const { id } = (await emulator.post('/batch-predictions', aBatch())).body

@@ -5,6 +5,7 @@ const CREATED = '2026-01-15T08:00:00.000Z'
 const NOW = '2026-03-01T12:00:00.000Z'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
+const OBJECT_ID = expect.stringMatching(/^[0-9a-f]{24}$/)
 const EACH_TIME = { response_thread: 'create_new_thread_each_time' }
 
 function aTrigger(id: string, changes: object = {}, facts: object = {}) {
@@ -42,31 +43,19 @@ const t1 = '/agents/a1/event-triggers/t1'
 
 test('an event queues a run of its trigger, executed a second later', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
-  const response = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
+  const payload = { path: '/a.pdf' }
+  const { id, ...response } = await emit(emulator, { ...created, payload })
   const [run] = emulator.state('agent_runs')
-  expect(response).toEqual({
-    object: 'provider_event',
-    id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    ...created,
-    fired: [{ trigger_id: 't1', agent_id: 'a1', run_id: run.id, thread_id: run.thread_id }],
-    not_fired: [],
-  })
-  expect(run).toEqual({
-    id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    agent_id: 'a1',
-    automation_id: null,
-    trigger_id: 't1',
-    thread_id: expect.stringMatching(UUID),
-    status: 'queued',
-    queued_at: NOW,
-    executed_at: null,
-    cause: 'The provider file_sharing emitted File:created.',
-    event_id: response.id,
-    payload: { path: '/a.pdf' },
-  })
-  await emulator.advance('999ms')
+  const { id: run_id, thread_id } = run
+  const fired = [{ trigger_id: 't1', agent_id: 'a1', run_id, thread_id }]
+  expect(response).toEqual({ object: 'provider_event', ...created, fired, not_fired: [] })
+  const cause = 'The provider file_sharing emitted File:created.'
+  const origin = { trigger_id: 't1', automation_id: null, event_id: id, cause, payload }
+  expect(run).toMatchObject({ ...origin, status: 'queued', queued_at: NOW, executed_at: null })
+  expect([id, run_id, thread_id]).toEqual([OBJECT_ID, OBJECT_ID, expect.stringMatching(UUID)])
+  emulator.advance('999ms')
   expect(emulator.state('agent_runs')).toEqual([run])
-  await emulator.advance('30d')
+  emulator.advance('30d')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-01T12:00:01.000Z' }
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
@@ -76,19 +65,17 @@ test('each trigger that fits an event fires, others have a reason', { tags: ['R2
     aTrigger('paused', { enabled: false }),
     aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
     aTrigger('met', { run_conditions: 'only PDFs' }, { condition_verdict: true }),
-    aTrigger('unconditional', {}, { condition_verdict: false }),
-    aTrigger('of another event', { trigger_event: 'file:created' }),
     aTrigger('of another source', { trigger_source: 'construction_management' }),
     aTrigger('of another teamspace', {}, { agent_id: 'a9' }),
   ])
   const { fired, not_fired } = await emit(emulator)
-  const [agent_id, other] = ['a1', { trigger_id: 'of another teamspace', agent_id: 'a9' }]
-  expect(fired).toMatchObject([{ trigger_id: 'met', agent_id }, { trigger_id: 'unconditional' }, other])
+  const other = { trigger_id: 'of another teamspace', agent_id: 'a9' }
+  expect(fired).toMatchObject([{ trigger_id: 'met', agent_id: 'a1' }, other])
   expect(not_fired).toEqual([
     { trigger_id: 'paused', agent_id: 'a1', because: expect.stringContaining('paused: enabled is false') },
     { trigger_id: 'picky', agent_id: 'a1', because: expect.stringContaining('condition_verdict') },
   ])
-  expect(emulator.state('agent_runs')).toHaveLength(3)
+  expect(emulator.state('agent_runs')).toHaveLength(2)
 })
 
 test('events of a trigger share a thread by default', { tags: ['R073', 'R238'] }, async () => {
@@ -108,17 +95,15 @@ test('events of a trigger share a thread by default', { tags: ['R073', 'R238'] }
 
 test('a trigger that starts a new thread each time keeps none', { tags: ['R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1', EACH_TIME)])
-  const { fired } = await emit(emulator)
-  expect(fired).toMatchObject([{ thread_id: expect.stringMatching(UUID) }])
+  await emit(emulator)
   expect(emulator.state('event_triggers')[0]._emulator.thread_id).toBeNull()
 })
 
 test('no response shows the thread, and firing keeps updated_at', { tags: ['R073'] }, async () => {
   const emulator = await liveEmulator()
   await emit(emulator)
-  const { body } = await emulator.get('/agents/a1/event-triggers')
-  expect(body.data[0].updated_at).toBe(CREATED)
-  expect(JSON.stringify(body)).not.toContain('thread_id')
+  const { text, body } = await emulator.get('/agents/a1/event-triggers')
+  expect([body.data[0].updated_at, text.includes('thread_id')]).toEqual([CREATED, false])
 })
 
 test('a trigger never runs on an event of its pause', { tags: ['R116', 'R117', 'U058'] }, async () => {
@@ -141,19 +126,6 @@ test('a queued run executes though its trigger is paused or deleted', { tags: ['
   await emulator.delete('/agents/a1/event-triggers/t2')
   await emulator.advance('1s')
   expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
-})
-
-test('a trigger of the API fires, on its new event after an update', { tags: ['R237'] }, async () => {
-  const emulator = await liveEmulator([])
-  const { body } = await emulator.post('/agents/a1/event-triggers', {
-    trigger_source: 'file_sharing',
-    trigger_event: 'Drawing:revised',
-  })
-  const revised = { ...created, event: 'Drawing:revised' }
-  expect((await emit(emulator, revised)).fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
-  await emulator.patch(`/agents/a1/event-triggers/${body.id}`, { trigger_event: 'Folder:moved' })
-  expect((await emit(emulator, revised)).fired).toEqual([])
-  expect((await emit(emulator, { ...created, event: 'Folder:moved' })).fired).toHaveLength(1)
 })
 
 test.for<[time: string, executed_at: string]>([

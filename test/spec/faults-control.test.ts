@@ -11,11 +11,24 @@ async function idsOf(emulator: TestEmulator): Promise<string[]> {
   return body.data.map(({ id }: { id: string }) => id)
 }
 
+/** A sandbox in which this rule, or list of rules, is armed. */
+async function armed(rules: unknown): Promise<TestEmulator> {
+  const emulator = await testEmulator()
+  expect((await emulator.control('POST', '/faults', rules)).status).toBe(201)
+  return emulator
+}
+
 test('a rule is armed, counted, listed, shown and removed', async () => {
   const emulator = await testEmulator()
-  const armed = await emulator.control('POST', '/faults', { ...fail, id: 'down', when: { nth: 2 } })
-  const life = 'It fires once, then it is spent.'
-  expect([armed.status, armed.body]).toMatchObject([201, { id: 'down', status: 'armed', life, matched: 0 }])
+  const draft = { ...fail, id: 'down', when: { nth: 2 } }
+  const { body: rule } = await emulator.control('POST', '/faults', draft)
+  expect(rule).toMatchObject({
+    ...draft,
+    status: 'armed',
+    life: 'It fires once, then it is spent.',
+    matched: 0,
+  })
+  expect((await emulator.control('GET', '/faults')).body.never_fired).toEqual(['down'])
   const statuses: number[] = []
   for (const path of ['/data-views', '/data-views', '/agents'])
     statuses.push((await emulator.get(path)).status)
@@ -24,20 +37,15 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
   expect(body).toMatchObject({ never_fired: [], data: [{ id: 'down', matched: 2, fired: 1 }] })
   expect((await emulator.control('GET', '/faults/down')).body).toEqual(body.data[0])
   expect((await emulator.control('DELETE', '/faults/down')).body).toEqual(body.data[0])
-  expect(await idsOf(emulator)).toEqual([])
-  expect(emulator.sandbox.document().fault_counters).toEqual([])
+  expect([await idsOf(emulator), emulator.sandbox.document().fault_counters]).toEqual([[], []])
 })
 
 test('a list of rules is armed whole or not at all', async () => {
   const emulator = await testEmulator()
-  const arm = (...rules: object[]) => emulator.control('POST', '/faults', rules)
-  const x = { ...fail, id: 'x' }
-  const refused = await arm(fail, x, { ...fail, prioritty: 1 })
-  expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/2/prioritty'])
-  const clash = await arm(x, x)
-  expect([clash.status, clash.body.message]).toEqual([409, 'A fault rule "x" already exists.'])
+  const refused = await emulator.control('POST', '/faults', [fail, { ...fail, prioritty: 1 }])
+  expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/1/prioritty'])
   expect(await idsOf(emulator)).toEqual([])
-  expect((await arm(fail, fail, { preset: 'rate-limited', priority: 1 })).status).toBe(201)
+  await emulator.control('POST', '/faults', [fail, fail, { preset: 'rate-limited', priority: 1 }])
   expect(await idsOf(emulator)).toEqual(['rate-limited', 'fault', 'fault-2'])
 })
 
@@ -84,15 +92,14 @@ test.for([
   const emulator = await testEmulator()
   const { body } = await emulator.control('POST', `/faults?${query}`, rule)
   expect(body).toMatchObject(expected)
-  const { body: all } = await emulator.control('POST', `/faults?${query}`, [rule, rule])
-  expect(all.data).toMatchObject([expected, expected])
+  const { body: both } = await emulator.control('POST', `/faults?${query}`, [rule, rule])
+  expect(both.data).toMatchObject([expected, expected])
 })
 
 test('every preset is a valid rule, with an example that arms it', async () => {
   const emulator = await testEmulator()
   const { body } = await emulator.control('GET', '/fault-presets')
   expect(body.data.length).toBe(workspaceService.presets.size)
-  expect(body.data.length).toBeGreaterThan(60)
   for (const { name, family, description, lasts, example, ...written } of body.data) {
     const checked = checkDraft(written, emulator.sandbox.service, emulator.sandbox.settings)
     expect([name, 'issues' in checked ? checked.issues : []]).toEqual([name, []])
@@ -129,16 +136,14 @@ test.for([
   ['/fault-presets/slow-drop', 'There is no preset "slow-drop". Did you mean "slow-drip"?'],
   ['/falts', 'The control interface has no route /__emulator/falts. Did you mean "/__emulator/faults"?'],
 ])('the 404 of %s has the nearest name', async ([path = '', message]) => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { ...fail, id: 'down' })
+  const emulator = await armed({ ...fail, id: 'down' })
   const { status, body } = await emulator.control('GET', path)
   expect([status, body.message]).toEqual([404, message])
 })
 
 test('a rule for everything applies neither to the control interface nor to CORS preflights, in no phase', async () => {
-  const emulator = await testEmulator()
   const cut = { match: 'everything', then: 'continue', do: [{ cut: { at: 'before-read', how: 'rst' } }] }
-  await emulator.control('POST', '/faults', [cut, { ...fail, match: 'everything' }])
+  const emulator = await armed([cut, { ...fail, match: 'everything' }])
   expect((await emulator.control('GET', '/health')).status).toBe(200)
   const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'GET' }
   expect((await emulator.request('OPTIONS', '/data-views', { headers })).status).toBe(204)
@@ -146,8 +151,7 @@ test('a rule for everything applies neither to the control interface nor to CORS
 })
 
 test('a merge patch changes a rule and keeps its counters', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
+  const emulator = await armed({ ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
   await emulator.get('/data-views')
   const patch = { match: { method: 'GET' }, when: { nth: 3 }, ttl: null, description: 'The third' }
   const { body } = await emulator.control('PATCH', '/faults/a', patch)
@@ -165,8 +169,7 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   [{ source: 'header' }, '/source', /not a known field/],
   [{ when: { nth: 0 } }, '/when/nth', /from 1/],
 ])('a patch %j is refused, and the rule stays', async ([patch, pointer, detail]) => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { ...fail, id: 'a' })
+  const emulator = await armed({ ...fail, id: 'a' })
   const before = emulator.digest()
   const response = await emulator.control('PATCH', '/faults/a', patch)
   expect(response.status).toBe(400)
@@ -174,27 +177,10 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('all rules are removed at once, and those that never fired are named', async () => {
-  const emulator = await testEmulator()
-  const waits = { ...fail, id: 'waits', when: { nth: 9 } }
-  await emulator.control('POST', '/faults', [{ ...fail, id: 'fires' }, waits])
-  await emulator.get('/data-views')
-  expect((await emulator.control('GET', '/faults')).body.never_fired).toEqual(['waits'])
-  const { body } = await emulator.control('DELETE', '/faults')
-  expect(body).toEqual({ removed: ['fires', 'waits'], never_fired: ['waits'] })
-  expect(await idsOf(emulator)).toEqual([])
-  expect((await emulator.get('/data-views')).status).toBe(200)
-})
-
 test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
-  const emulator = await testEmulator()
   const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }
-  await emulator.control('POST', '/faults', { ...cut, id: 'gone', when: { nth: 1 } })
+  const emulator = await armed({ ...cut, id: 'gone' })
   await expect(emulator.get('/data-views')).rejects.toThrow('fetch failed')
-  expect((await emulator.get('/data-views')).status).toBe(200)
   const { body } = await emulator.control('GET', '/requests?status=0')
   expect(body.data).toMatchObject([{ status: 0, decided: 'faultsBefore', faults: ['gone'], error: null }])
-  const match = { status: 0, operation: 'data-views.list', path: { regex: 'views$' } }
-  const verified = await emulator.control('POST', '/requests/verify', { match, count: { exactly: 1 } })
-  expect([verified.status, verified.body.matched]).toEqual([200, [body.data[0].id]])
 })

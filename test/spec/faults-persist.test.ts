@@ -3,6 +3,7 @@ import { baseCollections, KEYS } from '../support/base-state.ts'
 import type { CallControl } from '../support/control.ts'
 import { alive, dataFolder, killedData, type Life } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
+import { arm } from '../support/state-faults.ts'
 
 const second = {
   id: 'second',
@@ -10,8 +11,6 @@ const second = {
   when: { nth: 2, by: 'tag' },
   do: [{ respond: { status: 503 } }],
 }
-
-const tagged = { headers: { 'x-emulator-tag': 'a' } }
 
 type Json = Record<string, unknown>
 
@@ -43,6 +42,14 @@ test('rules and counters survive a restart, and a kill before the first checkpoi
   }
 })
 
+/** A sandbox with the rule, which a request has matched. */
+async function counted() {
+  const emulator = await testEmulator()
+  await arm(emulator, second)
+  await emulator.get('/data-views', { headers: { 'x-emulator-tag': 'a' } })
+  return emulator
+}
+
 test.for<[what: string, from: string, to: string, pointer: string, detail: RegExp]>([
   ['an unknown operation', 'views.list', 'view.list', '/faults/0/match/operation', /"data-views.list"\?/],
   ['an unknown member', '"when":', '"wen":', '/faults/0/wen', /Did you mean "when"\?/],
@@ -53,29 +60,25 @@ test.for<[what: string, from: string, to: string, pointer: string, detail: RegEx
   ['a counter below zero', '"matched":1', '"matched":-1', '/fault_counters/0/matched', /from 0/],
   ['an id twice', 'counters":[', 'counters":[COUNTER,', '/fault_counters/1/id', /is used twice/],
 ])('a document with %s is refused with its pointer', async ([, from, to, pointer, detail]) => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
-  await emulator.get('/data-views', tagged)
+  const emulator = await counted()
   const before = emulator.digest()
-  const counter = JSON.stringify(emulator.sandbox.document().fault_counters[0])
-  const text = JSON.stringify(emulator.sandbox.document()).replace(from, to.replace('COUNTER', counter))
+  const document = emulator.sandbox.document()
+  const counter = JSON.stringify(document.fault_counters[0])
+  const text = JSON.stringify(document).replace(from, to.replace('COUNTER', counter))
   const { status, body } = await emulator.control('PUT', '/state', JSON.parse(text))
   expect(body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
   expect([status, emulator.digest()]).toEqual([400, before])
 })
 
 test('a counter without a rule is accepted, and removed when a rule with its id is armed', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
-  await emulator.get('/data-views', tagged)
+  const emulator = await counted()
   const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
   expect((await emulator.control('PUT', '/state', { ...document, faults: [] })).status).toBe(200)
   expect((await emulator.control('POST', '/faults', second)).body).toMatchObject({ matched: 0, keys: 0 })
 })
 
 test('a change of settings keeps rules that are valid under it', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', second)
+  const emulator = await counted()
   expect((await emulator.control('PATCH', '/settings', { unknown_fields: 'reject' })).status).toBe(200)
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })

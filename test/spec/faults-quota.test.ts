@@ -4,6 +4,7 @@ import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
+import { underRule } from '../support/under-rule.ts'
 
 const NAMES = [
   ['limit', 'x-ratelimit-limit'],
@@ -21,8 +22,7 @@ function fieldsOf({ headers }: TestResponse): Partial<Record<string, string>> {
 }
 
 async function under(quota: QuotaFault): Promise<TestResponse> {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ quota }] })
+  const emulator = await underRule({ do: [{ quota }] })
   return emulator.get('/agents')
 }
 
@@ -91,21 +91,6 @@ test('an injected 429 has the body of the service, or names its policy', { tags:
   expect((await under(LISTED)).body.message).toContain('org-concurrency')
 })
 
-test('an injected 429 uses no quota and changes nothing', { tags: ['T04', 'R267'] }, async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
-  expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(429)
-  expect(emulator.state('pages')).toEqual([])
-  expect(fieldsOf(await emulator.post('/pages', { name: 'Plan' })).remaining).toBe('199')
-})
-
-test('a fault can inject a 429 although limits are off', { tags: ['R268'] }, async () => {
-  const emulator = await testEmulator({ limits: false })
-  armRule(emulator.sandbox, { do: [{ quota: { reject: true } }] })
-  const response = await emulator.get('/agents')
-  expect([response.status, fieldsOf(response).retry_after]).toEqual([429, '60'])
-})
-
 // The presets of limits have the usual forms.
 test.for<readonly [QuotaFault, string]>([
   [{ reset_in_s: -60 }, '-60'],
@@ -133,30 +118,18 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
   expect([response.status, fieldsOf(response).reset]).toEqual([200, real])
 })
 
-test('a refused creation is problem details and uses no key', { tags: ['R265', 'R266'] }, async () => {
-  const emulator = await batchEmulator()
-  const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota }] })
-  const create = () =>
-    emulator.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
-  const response = await create()
-  expect(response.headers.get('content-type')).toBe('application/problem+json')
-  expect([response.status, response.body.title]).toEqual([429, 'Rate Limit Exceeded'])
-  expect(fieldsOf(response).policy).toBe('"org-create-rate";q=10;w=60')
-  expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
-})
-
 test('the quota headers of a rule replace those of an admission policy', { tags: ['R265'] }, async () => {
-  const emulator = await batchEmulator({ 'limits.admission.concurrency': 0 })
-  armRule(emulator.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
+  const emulator = await underRule(
+    { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] },
+    batchEmulator({ 'limits.admission.concurrency': 0 }),
+  )
   const response = await emulator.post('/batch-predictions', aBatch())
   const fields = { limit: '7', retry_after: '4', policy: '"other";q=7', state: '"other";r=7;t=4' }
   expect([response.status, fieldsOf(response)]).toMatchObject([429, fields])
 })
 
 test('a 401 and an injected error have the quota headers of the rule', { tags: ['T06'] }, async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: { ...REJECT, limit: 3 } }] })
+  const emulator = await underRule({ when: { nth: 1 }, do: [{ quota: { ...REJECT, limit: 3 } }] })
   const unknown = await emulator.get('/agents', { key: 'none' })
   expect([unknown.status, fieldsOf(unknown).limit]).toEqual([401, '3'])
   const quota = { remaining: 3, retry_after: 'seconds' } as const

@@ -14,6 +14,8 @@ import { aBatch, batchEmulator } from '../support/batches.ts'
 
 const WORDS = 'start finish complete instant fail expire cancel cleanup hold release'.split(' ')
 
+const DURATIONS = ['0s', '1s', '2s', '59m', '1h', '5h', '23h', '30d']
+
 const pace = fc.constantFrom<object>(
   { in_progress: { per_item: '1h' } },
   { in_progress: '3h' },
@@ -34,19 +36,14 @@ const move = fc.oneof(
 
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ move }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ by: fc.constantFrom('0s', '1s', '2s', '59m', '1h', '5h', '23h', '30d') }),
-  },
+  { weight: 3, arbitrary: fc.record({ by: fc.constantFrom(...DURATIONS) }) },
   { weight: 1, arbitrary: fc.record({ call: fc.constantFrom('retrieve', 'cancel') }) },
 )
 
 type Step = { readonly move?: unknown; readonly by?: string; readonly call?: string }
 
-const names = fc.array(fc.constantFrom('emu:slow:', 'emu:expired:', 'emu:errored:', '', ''), {
-  minLength: 1,
-  maxLength: 6,
-})
+const name = fc.constantFrom('emu:slow:', 'emu:expired:', 'emu:errored:', '', '')
+const names = fc.array(name, { minLength: 1, maxLength: 6 })
 
 /** One batch in its own sandbox; `end` is its terminal state once seen, as JSON. */
 interface Life {
@@ -92,9 +89,7 @@ function checkLines({ sandbox, id }: Life, { results_url }: Batch, parts: Record
   expect(told).toEqual(parts)
 }
 
-test('any moves leave a batch with consistent counts, one end and one webhook', {
-  tags: ['R295'],
-}, async () => {
+test('any moves leave consistent counts, one end and one webhook', { tags: ['R295'] }, async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]
   const { sandbox: origin } = await batchEmulator({}, { collections: { webhooks } })
   const start = origin.capture()
@@ -103,7 +98,7 @@ test('any moves leave a batch with consistent counts, one end and one webhook', 
       const sandbox = new Sandbox(origin.options, start)
       const items = prefixes.map((prefix, n) => ({ custom_id: `${prefix}item-${n}`, file_id: 'file-pdf' }))
       const { id } = callBatches(sandbox, 'create', { body: aBatch({ items }) }).body
-      const life: Life = { sandbox: sandbox, id, end: undefined }
+      const life: Life = { sandbox, id, end: undefined }
       for (const each of steps) take(life, each)
       take(life, { move: 'release' })
       take(life, { by: '30d' })

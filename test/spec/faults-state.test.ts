@@ -1,33 +1,23 @@
 import { expect, test } from 'vitest'
 import { batchUnder } from '../support/batch-under.ts'
-import { batchEmulator, bring, counts, createBatch, retrieve, someItems } from '../support/batches.ts'
-import { consumptionRow } from '../support/consumption-row.ts'
+import { batchEmulator, counts, createBatch, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
+import { retrieveAfter } from '../support/retrieve-after.ts'
+import { sampleRecords } from '../support/sample-calls.ts'
 import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
 
 const VIEWS = '/data-views'
 const USERS = '/organization/teamspaces/ts-a/users'
+const LIST_VIEWS = { path: '/v1/data-views' }
 const LIST_USERS = { operation: 'teamspace-users.list' }
 const CREATE_PAGE = { operation: 'pages.create' }
 
-function view(id: string, changes: object = {}) {
-  return {
-    id,
-    dataset_name: `set_${id}`,
-    knowledge_id: 'knowledge-1',
-    service_account_id: 'account-1',
-    created_at: '2026-01-01T00:00:00.000Z',
-    _emulator: { teamspace_id: 'ts-a' },
-    ...changes,
-  }
-}
+const [sample] = sampleRecords.data_views ?? []
+const view = (id: string, changes: object = {}): Record<string, unknown> => ({ ...sample, id, ...changes })
 
 /** Data views are inserted before each list of them. */
 const insertViews = (emulator: TestEmulator, rows: object) =>
-  arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', ...rows } }, { match: { path: '/v1/data-views' } }),
-  )
+  arm(emulator, moving({ insert_rows: { collection: 'data_views', ...rows } }, { match: LIST_VIEWS }))
 
 async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   const { status, body } = await emulator.get(path)
@@ -35,27 +25,15 @@ async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   return body.data.map(({ id }: { id: string }) => id)
 }
 
-test.for([{ cleanup: true }, { batch: 'cleanup' }])('a fault can remove results: %o', async (state) => {
-  const { emulator, id } = await batchUnder()
-  await bring(emulator, id, 'completed')
-  await arm(emulator, moving(state))
-  expect((await retrieve(emulator, id)).results_url).toBeNull()
-  expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(410)
-})
-
 test('cleanup applies only to a terminal batch, and cleanup: false does nothing', async () => {
   const { emulator, id } = await batchUnder({
     match: RETRIEVE,
     when: { sequence: ['yes', 'no', 'yes'] },
     actions: { yes: [{ state: { cleanup: true } }], no: [{ state: { cleanup: false } }] },
   })
-  const seen = []
-  for (const by of ['0s', '1h', '0s']) {
-    emulator.advance(by)
-    const batch = await retrieve(emulator, id)
-    seen.push(`${batch.status} ${batch.results_url === null}`)
-  }
-  expect(seen).toEqual(['validating true', 'completed false', 'completed true'])
+  const seen = await retrieveAfter(emulator, id, '0s', '1h', '0s')
+  const views = seen.map(({ status, results_url }) => `${status} ${results_url === null}`)
+  expect(views).toEqual(['validating true', 'completed false', 'completed true'])
 })
 
 test('a record that is not visible yet gets the same 404 as an unknown id', { tags: ['U023'] }, async () => {
@@ -97,22 +75,15 @@ test.for([
 })
 
 test('a record can be named by a field of the body', async () => {
-  const { emulator, id } = await batchUnder(
-    moving({ id: { body: '/parent/page_id' }, batch: 'fail' }, { match: CREATE_PAGE }),
-  )
+  const rule = moving({ id: { body: '/parent/page_id' }, batch: 'fail' }, { match: CREATE_PAGE })
+  const { emulator, id } = await batchUnder(rule)
   await emulator.post('/pages', { name: 'A', parent: { type: 'page', page_id: id } })
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-const UNNAMED = [
-  { param: 'nobody' },
-  { param: '__proto__' },
-  { query: 'constructor' },
-  { body: '/a/b' },
-  'no',
-]
+const NONE = [{ param: 'nobody' }, { param: '__proto__' }, { query: 'constructor' }, { body: '/a/b' }, 'no']
 
-test.for(UNNAMED)('a record that the request does not name stays unchanged: %o', async (id) => {
+test.for(NONE)('a record that the request does not name stays unchanged: %o', async (id) => {
   const rule = moving({ id, batch: 'fail', delete: { collection: 'batch_predictions' } })
   const { emulator, id: batch } = await batchUnder(rule)
   expect((await retrieve(emulator, batch)).status).toBe('validating')
@@ -147,35 +118,24 @@ test('a change of members of an unknown teamspace changes nothing', async () => 
   expect(await idsOf(emulator, USERS)).toHaveLength(3)
 })
 
-test('records with an id are inserted unchanged, and only once', async () => {
+test.for<[what: string, second: object, ids: readonly string[]]>([
+  ['inserted unchanged, and only once', {}, ['v-2', 'v-1']],
+  ['all left out if one is invalid when the rule fires', { _emulator: { teamspace_id: 'nowhere' } }, []],
+])('records with an id are %s', async ([, second, ids]) => {
   const emulator = await batchEmulator()
-  const records = [view('v-1'), view('v-2')]
-  await insertViews(emulator, { records })
-  for (let n = 0; n < 2; n++) expect(await idsOf(emulator, VIEWS)).toEqual(['v-2', 'v-1'])
+  await insertViews(emulator, { records: [view('v-1'), view('v-2', second)] })
+  for (let n = 0; n < 2; n++) expect(await idsOf(emulator, VIEWS)).toEqual(ids)
 })
 
 test('a record without an id and an instant is inserted each time with new ones', async () => {
   const emulator = await batchEmulator()
-  const { id: _, created_at: __, ...record } = view('')
+  const { id: _, created_at: __, ...record } = view('without')
   await insertViews(emulator, { records: [record] })
   expect(await idsOf(emulator, VIEWS)).toHaveLength(1)
   emulator.advance('1m')
   expect(await idsOf(emulator, VIEWS)).toHaveLength(2)
   const instants = emulator.state('data_views').map(({ created_at }) => created_at)
   expect(instants).toEqual(['2026-03-01T12:00:00.000Z', '2026-03-01T12:01:00.000Z'])
-})
-
-test('a generated consumption row shifts the second page', { tags: ['R170'] }, async () => {
-  const rows = [1, 2, 3].map((n) => consumptionRow(`row-${n}`, `2026-02-0${n}T00:00:00.000Z`, { credits: n }))
-  const emulator = await batchEmulator({}, { collections: { consumption_rows: rows } })
-  const match = { operation: 'consumption.list' }
-  const state = { at: 'after-handler', insert_rows: { collection: 'consumption_rows', count: 1 } }
-  await arm(emulator, moving(state, { match, when: { nth: 1 } }))
-  const query = 'start_date=2026-02-01&end_date=2026-03-01&limit=1'
-  const report = `/organization/reports/consumption-breakdown?${query}`
-  const first = (await emulator.get(report)).body
-  const second = (await emulator.get(`${report}&after=${first.last_id}`)).body
-  expect([first.data[0].credits, second.data[0].credits]).toEqual([3, 3])
 })
 
 test('generated rows match the filters of the query', async () => {
@@ -191,24 +151,14 @@ test('no rows are generated for an empty collection', async () => {
   expect(await idsOf(emulator, VIEWS)).toEqual([])
 })
 
-test('if one record is invalid when the rule fires, none is inserted', async () => {
-  const emulator = await batchEmulator()
-  const records = [view('v-1'), view('v-2', { _emulator: { teamspace_id: 'nowhere' } })]
-  await insertViews(emulator, { records })
-  expect(await idsOf(emulator, VIEWS)).toEqual([])
-})
-
 test('inserted records schedule their events, like records from fixtures', async () => {
   const emulator = await batchEmulator()
-  const request = { prompt: 'p', output_schema: { type: 'object' }, items: someItems(1) }
-  const batch = {
-    ...{ id: 'batch-x', status: 'validating', model: 'm', created_at: '2026-03-01T12:00:00.000Z' },
-    _emulator: { teamspace_id: 'ts-a', organization_id: 'org-1', request },
-  }
-  await arm(emulator, moving({ insert_rows: { collection: 'batch_predictions', records: [batch] } }))
-  expect((await retrieve(emulator, 'batch-x')).status).toBe('validating')
-  emulator.advance('1h')
-  expect((await retrieve(emulator, 'batch-x')).status).toBe('completed')
+  await createBatch(emulator)
+  const [batch] = emulator.state('batch_predictions')
+  const insert_rows = { collection: 'batch_predictions', records: [{ ...batch, id: 'batch-x' }] }
+  await arm(emulator, moving({ insert_rows }))
+  const seen = await retrieveAfter(emulator, 'batch-x', '0s', '1h')
+  expect(seen.map(({ status }) => status)).toEqual(['validating', 'completed'])
 })
 
 test('several moves of one rule apply in order', async () => {
@@ -235,14 +185,6 @@ test('events that are due after a move run before the handler', async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' }
   await arm(emulator, moving({ batch: { pace } }))
   expect((await retrieve(emulator, id)).status).toBe('completed')
-})
-
-test('a batch move on a request without a batch moves none', async () => {
-  const { emulator, id } = await batchUnder(
-    moving({ at: 'after-handler', batch: 'fail' }, { match: CREATE_PAGE }),
-  )
-  expect((await emulator.post('/pages', { name: 'A' })).status).toBe(200)
-  expect((await retrieve(emulator, id)).status).toBe('validating')
 })
 
 test('records that are invalid in their collection are refused when the rule is armed', async () => {

@@ -1,35 +1,16 @@
 import { expect, test } from 'vitest'
 import type { CutFault } from '../../src/server/http/faults/cut.ts'
-import { KEYS } from '../support/base-state.ts'
-import { type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { armRule } from '../support/faults.ts'
 import { fullDisk } from '../support/journal.ts'
-import { bearer, overSocket, requestBytes } from '../support/wire-client.ts'
+import { underRule } from '../support/under-rule.ts'
 
-function fillDisk({ sandbox }: TestEmulator): void {
-  sandbox.store.journal = fullDisk
-}
-
-async function statusOf({ emulator: { port } }: TestEmulator): Promise<string> {
-  const headers = { Host: `127.0.0.1:${port}`, ...bearer(KEYS.KU) }
-  const { text } = await overSocket(port, requestBytes({ path: '/v1/data-views', headers }))
-  return text.slice(9, 12)
-}
-
-test.for<CutFault>([
-  { at: 'before-read', how: 'rst' },
-  { at: 'end', how: 'fin' },
-])('a match that cannot be stored is a 507, also at $at', { tags: ['R123'] }, async (cut) => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { do: [{ cut }] })
-  fillDisk(emulator)
-  expect(await statusOf(emulator)).toBe('507')
-})
-
-test('a connection fault that cannot be counted is skipped', { tags: ['R123'] }, async () => {
-  const emulator = await testEmulator()
-  armRule(emulator.sandbox, { times: 1_000, do: [{ cut: { at: 'accept', how: 'rst' } }] })
-  fillDisk(emulator)
-  expect(await statusOf(emulator)).toBe('200')
-  expect(await statusOf(emulator)).toBe('200')
+test.for<[cut: CutFault, times: number | null, status: number]>([
+  [{ at: 'before-read', how: 'rst' }, null, 507],
+  [{ at: 'end', how: 'fin' }, null, 507],
+  // A connection fault that cannot be counted is skipped.
+  [{ at: 'accept', how: 'rst' }, 1_000, 200],
+])('when a match of $0 cannot be stored, the response is a $2', { tags: ['R123'] }, async (row) => {
+  const [cut, times, status] = row
+  const emulator = await underRule({ times, do: [{ cut }] })
+  emulator.sandbox.store.journal = fullDisk
+  expect((await emulator.get('/data-views')).status).toBe(status)
 })

@@ -6,12 +6,5 @@ describe('three files through emulator.fetch', () =>
   through(
     'fetch',
     // @ts-expect-error Vite replaces this call.
-    import.meta.glob(
-      [
-        './operations/batch-create.test.ts',
-        './operations/conventions.test.ts',
-        './operations/refusals.test.ts',
-      ],
-      { query: '?fetch' },
-    ),
+    import.meta.glob('./operations/{batch-create,conventions,refusals}.test.ts', { query: '?fetch' }),
   ))

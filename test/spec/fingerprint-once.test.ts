@@ -4,28 +4,23 @@ import { fingerprint } from '../../src/core/request/idempotency.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { callOperation } from '../support/call-operation.ts'
 
-/** A body that counts the reads of one of its fields. */
-function countingBody() {
-  const reads = { count: 0 }
-  const body = aBatch() as unknown as JsonObject
-  const prompt = body.prompt
+/** How often one field of a body is read. */
+function readsIn(use: (body: JsonObject) => unknown): number {
+  let count = 0
+  const { prompt, ...body } = aBatch() as unknown as JsonObject
   const get = () => {
-    reads.count += 1
+    count += 1
     return prompt
   }
-  return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
+  use(Object.defineProperty(body, 'prompt', { get, enumerable: true }))
+  return count
 }
 
 test('the first use of a key computes the digest of its body only once', { tags: ['R276'] }, async () => {
   const { sandbox } = await batchEmulator()
-  const readsOfCreation = (key: Readonly<Record<string, string>>): number => {
-    const { reads, body } = countingBody()
-    expect(callOperation(sandbox, 'batch-predictions.create', { body, headers: key }).status).toBe(200)
-    return reads.count
-  }
-  const { reads, body } = countingBody()
-  fingerprint(body)
-  const ofOneDigest = reads.count
+  const create = (headers: Readonly<Record<string, string>>) => (body: JsonObject) =>
+    expect(callOperation(sandbox, 'batch-predictions.create', { body, headers }).status).toBe(200)
+  const ofOneDigest = readsIn(fingerprint)
   expect(ofOneDigest).toBeGreaterThan(0)
-  expect(readsOfCreation({ 'idempotency-key': 'key-1' }) - readsOfCreation({})).toBe(ofOneDigest)
+  expect(readsIn(create({ 'idempotency-key': 'key-1' })) - readsIn(create({}))).toBe(ofOneDigest)
 })

@@ -4,12 +4,9 @@ import { arm } from '../support/state-faults.ts'
 
 const settings = { 'limits.overrides': [{ operation: 'data-views.list', limit: 2, window_s: 60 }] }
 
-const quotaOf = ({ status, headers }: TestResponse) => [
-  status,
-  headers.get('x-ratelimit-limit'),
-  headers.get('x-ratelimit-remaining'),
-  headers.get('retry-after'),
-]
+const NAMES = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'retry-after']
+
+const quotaOf = ({ status, headers }: TestResponse) => [status, ...NAMES.map((name) => headers.get(name))]
 
 async function four(emulator: TestEmulator) {
   const responses: unknown[] = []
@@ -27,10 +24,13 @@ test.for<[what: string, limits: boolean, expected: unknown[]]>([
   expect(await four(await testEmulator({ settings, limits }))).toEqual(expected)
 })
 
-test('with limits off a fault can still set remaining to 0', { tags: ['R268'] }, async () => {
+test.for([
+  [{ remaining: 0 }, [200, '200', '0', '60']],
+  [{ reject: true }, [429, '200', '0', '60']],
+])('with limits off a fault with %j still has its effect', { tags: ['R268'] }, async ([quota, expected]) => {
   const emulator = await testEmulator({ limits: false })
-  await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota: { remaining: 0 } }] })
-  expect(quotaOf(await emulator.get('/data-views'))).toEqual([200, '200', '0', '60'])
+  await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota }] })
+  expect(quotaOf(await emulator.get('/data-views'))).toEqual(expected)
 })
 
 test('a setting switches limits off and on again while the emulator runs', { tags: ['U063'] }, async () => {

