@@ -29,14 +29,6 @@ test('every setting belongs to an assumption, has a description, and accepts its
   }
 })
 
-test('an unknown setting is refused with the nearest known one, a wrong value with its pointer', () => {
-  const issues = assumptions.check({ unknown_field: 'ignore', 'lists.default_limit': 0 })
-  expect(issues).toEqual([
-    { pointer: '/unknown_field', detail: expect.stringContaining('Did you mean "unknown_fields"?') },
-    { pointer: '/lists.default_limit', detail: expect.stringContaining('from 1 to 100') },
-  ])
-})
-
 test('a response that relies on an open item names it, and other responses name none', {
   tags: ['R004'],
 }, async () => {

@@ -47,7 +47,6 @@ test.for([
 
 type Rows = readonly AnyRecord[]
 
-/** The different values of a field, in order. */
 const each = (field: string) => (rows: Rows) => [...new Set(rows.map((row) => row[field]))].sort()
 const idsOf = (rows: Rows) => rows.map(({ id }) => id)
 const harborFiles = (rows: Rows) => rows.filter(({ teamspace_id }) => teamspace_id === 'teamspace-harbor')

@@ -152,7 +152,6 @@ test.for(['demo', 'large'])('every id that %s refers to exists', async (name) =>
   expect(found.find(({ to, id }) => !ids.get(to)?.has(id))).toBeUndefined()
 })
 
-/** All values that are instants, at any depth. */
 function instantsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(instantsIn)
   if (!isObject(value)) return []
@@ -184,7 +183,6 @@ const targets: ReadonlyMap<string, string> = new Map([
   ['trigger_id', 'event_triggers'],
 ])
 
-/** The ids of other records in a record, at any depth. */
 function referencesIn(value: unknown): { readonly to: string; readonly id: string }[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn)
   if (!isObject(value)) return []

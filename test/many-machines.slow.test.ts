@@ -54,7 +54,6 @@ async function balanced() {
   return { url, running, start, direct: ports.map((each) => `http://127.0.0.1:${each}`) }
 }
 
-/** The three ways in which a request names its sandbox. */
 const WAYS = {
   path: (name: string) => ({ prefix: `/@${name}`, headers: { authorization: 'Bearer live_demo_owner' } }),
   header: (name: string) => ({

@@ -2,9 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, posix, win32 } from 'node:path'
 import { expect, test } from 'vitest'
 import { portablePath } from '../src/adapters/scenarios/folder.ts'
-import { problemLine, problemOf } from '../src/adapters/scenarios/problem.ts'
-import { NAME_PATTERN } from '../src/core/sandboxes/name.ts'
-import { EXIT_CODES, onSignals } from '../src/terminal/signals.ts'
+import { problemOf } from '../src/adapters/scenarios/problem.ts'
 import { reportedErrors } from '../src/tools/hunt/runner-errors.ts'
 import { command, temporaryFile } from './cli/in-process.ts'
 import { sourceFiles } from './shape/source.ts'
@@ -22,13 +20,6 @@ test.for([
   [posix, '/srv/app', '/srv/app/a\\b.ts', 'a\\b.ts'],
 ] as const)('a recording names a file with slashes: %# %s', ([system, folder, file, path]) => {
   expect(portablePath(folder, file, system)).toBe(path)
-})
-
-test.for([
-  ['C:\\work\\scenarios\\slow.ts', 'C:\\work\\scenarios\\slow.ts:3:7: x'],
-  ['\\\\server\\share\\slow.ts', '\\\\server\\share\\slow.ts:3:7: x'],
-] as const)('a problem in %s is a link for editors', ([file, line]) => {
-  expect(problemLine({ file, line: 3, column: 7, message: 'x' })).toBe(line)
 })
 
 test('the place of an error is found in a stack with drive letters', () => {
@@ -65,19 +56,6 @@ test.for([
   expect(out).toContain(`${file}${place}`)
 })
 
-test.for([
-  [
-    'a.ts',
-    "import { defineEndpoint } from 'agent-workspace-emulator'\r\n\r\nexport default defineEndpoint({\r\n  method: 'GET',\r\n  path: '/a',\r\n  metod: 'x',\r\n})\r\n",
-  ],
-  ['a.yaml', 'openapi: 3.1.0\r\npaths:\r\n  /a: [\r\n'],
-] as const)('endpoints in %s with CRLF: a mistake is reported with its file', async ([name, text]) => {
-  const folder = folderWith({ [name]: text })
-  const { code, out } = await command(['validate', '--endpoints', folder])
-  expect(code).toBe(1)
-  expect(out).toContain(name)
-})
-
 test('the errors of a runner whose lines end in CRLF are those of one with LF', () => {
   const output = ' FAIL  a.test.ts > works\nTypeError: x is undefined\n'
   expect(reportedErrors(output.replaceAll('\n', '\r\n'))).toEqual(reportedErrors(output))
@@ -95,10 +73,6 @@ test('of two scenarios whose names differ in letter case, one is used and the ot
   expect(found.find(({ name }) => name === 'Slow')?.problems[0]?.message).toContain('lowercase')
 })
 
-test('sandboxes and snapshots have names without upper case, so no two share a file', () => {
-  expect(['Demo', 'DEMO', 'dEmo'].filter((name) => NAME_PATTERN.test(name))).toEqual([])
-})
-
 test('an import in another letter case is loaded where the disk allows it, and otherwise named', async () => {
   const folder = folderWith({
     '_rules.ts': 'export const text = "x"\n',
@@ -113,7 +87,6 @@ test('an import in another letter case is loaded where the disk allows it, and o
 
 // --- Signals ---
 
-/** The signals that a process can get or send on Windows. */
 const OF_WINDOWS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGBREAK', 'SIGKILL']
 
 test('the source names no signal that Windows lacks', () => {
@@ -122,17 +95,4 @@ test('the source names no signal that Windows lacks', () => {
   )
   expect(named.length).toBeGreaterThan(5)
   expect([...new Set(named)].filter((name) => !OF_WINDOWS.includes(name))).toEqual([])
-})
-
-test('each signal alone ends a run, so none is needed', () => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const heard: string[] = []
-    const others = process.listeners(signal)
-    process.removeAllListeners(signal)
-    const stop = onSignals((name) => heard.push(name), false)
-    process.emit(signal)
-    stop()
-    for (const other of others) process.on(signal, other as () => void)
-    expect([heard, EXIT_CODES[signal] > 128]).toEqual([[signal], true])
-  }
 })

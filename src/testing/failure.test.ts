@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { command, temporaryDirectory } from '../../test/cli/in-process.ts'
-import { startEmulator } from '../index.ts'
+import { type SandboxClient, startEmulator } from '../index.ts'
 import { endTest, recordingName } from './failure.ts'
 
 const named = { id: '1_0', file: 'tests/invoices.test.ts', name: 'pages > are created: "à la carte"?' }
@@ -17,10 +17,14 @@ async function fixtures(recordFailures: string | undefined, failOnUnfiredFaults 
   return { emulator, sandbox, recordFailures, failOnUnfiredFaults }
 }
 
-/** The report of a test that fails. */
-async function reportWith(recordFailures: string | undefined): Promise<string> {
+async function reportWith(
+  recordFailures: string | undefined,
+  prepare: (sandbox: SandboxClient) => unknown = () => {},
+): Promise<string> {
   let text = ''
-  await endTest(await fixtures(recordFailures), named, (report) => {
+  const given = await fixtures(recordFailures)
+  await prepare(given.sandbox)
+  await endTest(given, named, (report) => {
     text = report
   })
   return text
@@ -64,12 +68,7 @@ test('a directory that cannot be written is a line of the report, which is compl
 })
 
 test('a sandbox that the test has deleted has no recording, and the report says so', async () => {
-  const given = await fixtures(temporaryDirectory())
-  await given.sandbox.delete()
-  let text = ''
-  await endTest(given, named, (report) => {
-    text = report
-  })
+  const text = await reportWith(temporaryDirectory(), (sandbox) => sandbox.delete())
   expect(text).toMatch(/\n {2}the recording was not written: .*w1/)
 })
 

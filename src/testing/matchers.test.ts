@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Emulator, type SandboxClient, startEmulator } from '../index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { bothWays } from '../../test/library/both-ways.ts'
+import type { SandboxClient } from '../index.ts'
 import { aBatch } from '../service/batch-predictions/builders.ts'
 import { aPage } from '../service/builders.ts'
 import { matchers } from './matchers.ts'
+import { reportOn } from './report.ts'
 
-let emulator: Emulator
-
-beforeAll(async () => {
-  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: '2030-01-01T00:00:00.250Z' })
-})
-
-afterAll(() => emulator.close())
+const { emulator } = bothWays({ clock: '2030-01-01T00:00:00.250Z' })
 
 async function aFreshState(): Promise<SandboxClient> {
-  const sandbox = await emulator.sandbox()
+  const sandbox = await emulator().sandbox()
   onTestFinished(() => sandbox[Symbol.asyncDispose]())
   return sandbox
 }
 
-const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter, toHaveFiredAllFaults } = matchers
+const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter, toHaveFiredAllFaults, toHaveBehaved } =
+  matchers
 
 // With one id, so that requests are attempts of one call on whatever connections they come.
 const send = (sandbox: SandboxClient, name = 'Roof plan') =>
@@ -122,35 +119,26 @@ test('a webhook without a receiver is not delivered, and can be found by its sta
   })
   expect(await toHaveDelivered(sandbox, { status: '*', ref: 'pages/*' })).toMatchObject({ pass: false })
   expect(await toHaveDelivered(sandbox, { status: '*', answered: 200 })).toMatchObject({ pass: false })
+  const without = await toHaveDelivered(await aFreshState())
+  expect(without.message()).toContain('sandbox.webhooks.create')
 })
 
-test('without any delivery the message explains how to get one', async () => {
-  const { message } = await toHaveDelivered(await aFreshState())
-  expect(message()).toContain('sandbox.webhooks.create')
-})
-
-test('a client that waits long enough has respected Retry-After', { tags: ['R296'] }, async () => {
-  const sandbox = await aFreshState()
-  await sandbox.limits.fill('pages.create', { remaining: 0 })
-  const refused = await send(sandbox)
-  await sandbox.clock.advance(`${refused.headers.get('retry-after')}s`)
-  await send(sandbox)
-  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
-})
-
-test('a client that retries too early has not respected Retry-After, and the message shows by how much', {
-  tags: ['R296'],
-}, async () => {
-  const sandbox = await aFreshState()
-  await sandbox.limits.fill('pages.create', { remaining: 0 })
-  await send(sandbox)
-  await sandbox.clock.advance('59s')
-  await send(sandbox)
-  const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
-  expect(pass).toBe(false)
-  expect(message()).toContain('too early: 1 call.')
-  expect(message()).toContain('came back 1 s too early, after 59 s by the virtual clock')
-})
+test.for([
+  ['60s', true, 'no client came back too early after 1 refusal'],
+  ['59s', false, 'came back 1 s too early, after 59 s by the virtual clock'],
+] as const)(
+  'a client that waits %s of a minute has respected Retry-After: %s',
+  { tags: ['R296'] },
+  async ([wait, pass, description]) => {
+    const sandbox = await aFreshState()
+    await sandbox.limits.fill('pages.create', { remaining: 0 })
+    await send(sandbox)
+    await sandbox.clock.advance(wait)
+    await send(sandbox)
+    const result = await toHaveRespectedRetryAfter(sandbox)
+    expect([result.pass, result.message()]).toEqual([pass, expect.stringContaining(description)])
+  },
+)
 
 test('with a frozen clock, the wait of a client counts in real time', { tags: ['T07'] }, async () => {
   const sandbox = await aFreshState()
@@ -166,7 +154,7 @@ test('with a frozen clock, the wait of a client counts in real time', { tags: ['
   await send(sandbox)
   const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
   expect(pass).toBe(false)
-  expect(message()).toMatch(/repeated it after \d+ ms by the real clock/)
+  expect(message()).toMatch(/after \d+ ms by the real clock/)
 })
 
 test('a log with dropped requests cannot prove a wait, but can prove a retry that was too early', async () => {
@@ -208,18 +196,6 @@ test('a status selects refusals, and the requests after them count with any stat
   await expect(toHaveRespectedRetryAfter(sandbox, { status: 429 })).rejects.toThrow('No client had to wait')
 })
 
-test('limits on the wall clock, and a rule that was removed, can be judged', async () => {
-  const sandbox = await aFreshState()
-  await sandbox.settings.change({ 'limits.clock': 'wall' })
-  const fault = await sandbox.faults.preset('rate-limited')
-  await send(sandbox)
-  await fault.remove()
-  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
-  await sandbox.clock.advance('2s')
-  await send(sandbox)
-  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: false })
-})
-
 test.for<[match: object, count: unknown, description: string]>([
   [{ event: 'x' }, undefined, 'match has the unknown field event. Known fields: type, url, status, ref'],
   [
@@ -259,4 +235,59 @@ test('toHaveFiredAllFaults passes if all have fired, fails if some have not, and
   expect(message()).toContain(
     'late never fired: one request matched {"method":"POST"}, but its timing excluded it.',
   )
+})
+
+/** A client that repeats a refused creation at once, although it is told to wait two seconds. */
+async function impatient(): Promise<SandboxClient> {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited')
+  for (let n = 0; n < 2; n++)
+    await sandbox.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'one' } })
+  return sandbox
+}
+
+test('a client without errors has behaved', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.fetch('/data-views')
+  const { pass, message } = await toHaveBehaved(sandbox)
+  expect(pass).toBe(true)
+  expect(message()).toContain('the report on its 1 requests has no error')
+})
+
+test('a client that retries at once has not behaved, and the message has the finding', async () => {
+  const sandbox = await impatient()
+  const { pass, message } = await toHaveBehaved(sandbox)
+  expect(pass).toBe(false)
+  expect(message()).toMatch(/report on their conduct has \d errors?:\n {2}error wait\.\S+: .*Retry-After/)
+  expect(message()).toContain(`requests ${sandbox.name}-000001, ${sandbox.name}-000002`)
+})
+
+test('verdicts that are excepted do not count', async () => {
+  const sandbox = await impatient()
+  const { findings } = await sandbox.conduct()
+  const except = findings.map(({ code }) => code)
+  expect(await toHaveBehaved(sandbox, { except })).toMatchObject({ pass: true })
+  await expect(toHaveBehaved(sandbox, { except: ['wait.nothing'] })).rejects.toThrow(
+    /"wait\.nothing" is not the code of a verdict/,
+  )
+})
+
+test('a sandbox without requests proves nothing', async () => {
+  await expect(toHaveBehaved(await aFreshState())).rejects.toThrow(
+    'has received no request that could be judged',
+  )
+})
+
+test('an unknown option is refused: a misspelled one would be ignored', async () => {
+  const sandbox = await aFreshState()
+  await expect(toHaveBehaved(sandbox, { retry: 2 } as never)).rejects.toThrow('the unknown field retry')
+})
+
+test('the report of a failed test has errors and warnings about the client', async () => {
+  const lines = (await reportOn(await impatient())).split('\n')
+  const at = lines.findIndex((line) => line.startsWith('  conduct of the client: '))
+  expect(lines[at + 1]).toMatch(/^ {4}error wait\./)
+  const calm = await aFreshState()
+  await calm.fetch('/data-views')
+  expect(await reportOn(calm)).not.toContain('conduct')
 })

@@ -57,17 +57,6 @@ test('options that only apply at the start are refused when the emulator is alre
   )
 })
 
-test('without a given emulator a separate one is started, with a frozen clock', async () => {
-  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
-  const { client, close } = await emulatorForTests({})
-  expect(client.url).not.toBe(given.url)
-  expect(await client.defaultSandbox.clock.show()).toMatchObject({ rate: 0 })
-  expect(client.defaultSandbox.apiKey).toBe('live_demo_owner')
-  expect(startOfSandboxes({ rate: 1 })).toEqual({})
-  await close()
-  await expect(client.health()).rejects.toThrow()
-})
-
 test('sandboxes can run built-in scenarios in a project without a folder of scenarios', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   const here = process.cwd()

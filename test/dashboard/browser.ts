@@ -5,7 +5,6 @@ import { aBatch, connect, type EmulatorClient, type SandboxClient } from 'agent-
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
-/** An open page of the dashboard, and the problems that occurred in it. */
 export interface OpenPage {
   readonly page: Page
   /** Errors in the console, errors of scripts, and requests to another origin. */
@@ -14,10 +13,8 @@ export interface OpenPage {
   goTo(path: string, sandbox?: string): Promise<void>
 }
 
-/** A browser with a page of the default sandbox of its own emulator. */
 export interface Dashboard extends OpenPage {
   readonly emulator: RunningEmulator
-  /** The same emulator, for the steps of a test outside the browser. */
   readonly client: EmulatorClient
   close(): Promise<void>
 }
@@ -78,7 +75,6 @@ export async function openPage(browser: Browser, url: string): Promise<OpenPage>
   }
 }
 
-/** Creates a batch. @returns its id */
 export async function createBatch(
   sandbox: SandboxClient,
   items: number,

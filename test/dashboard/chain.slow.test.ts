@@ -1,17 +1,12 @@
 import { aBatch } from 'agent-workspace-emulator'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Dashboard, openDashboard, violations } from './browser.ts'
+import { expect, test } from 'vitest'
+import { violations } from './browser.ts'
+import { sharedDashboard } from './views.ts'
 
-let dashboard: Dashboard
-
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-
-afterAll(() => dashboard?.close())
+const dashboard = sharedDashboard()
 
 test('a request, its repetitions, its batch and the deliveries about it lead to each other, in order of time', async () => {
-  const { page, client, goTo } = dashboard
+  const { page, client, goTo } = dashboard()
   const sandbox = await client.sandbox('w1')
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
   const json = aBatch({ metadata: { label: 'invoices' } })
@@ -55,7 +50,7 @@ test('a request, its repetitions, its batch and the deliveries about it lead to 
 })
 
 test('two requests are compared, and only what differs is shown', async () => {
-  const { page, client, goTo } = dashboard
+  const { page, client, goTo } = dashboard()
   const sandbox = await client.sandbox('w2')
   await sandbox.fetch('/pages', { json: { name: 'Roof', content: { floor: 1 } } })
   await sandbox.fetch('/data-views')

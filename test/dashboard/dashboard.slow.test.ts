@@ -30,7 +30,6 @@ test('on a phone no view scrolls sideways, and every view satisfies WCAG', async
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-/** The next event in the header, whatever view is open. */
 const nextOf = (page: Page) => page.getByRole('region', { name: 'Clock' }).locator('.next')
 
 test('the next event in the header follows each change, and is never older than what was reported', async (view) => {
@@ -314,10 +313,7 @@ test('the inbox receives webhooks without a server, and marks them as unread unt
   await sandbox.settings.change({
     'webhooks.signature': { header: 'X-Sign', secret: 'shared', timestamp_header: 'X-Time' },
   })
-  await sandbox.faults.arm({
-    match: { webhook: '*' },
-    do: [{ deliver: { sign: 'old' } }],
-  })
+  await sandbox.faults.arm({ match: { webhook: '*' }, do: [{ deliver: { sign: 'old' } }] })
   await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 1) } })
   await page.getByRole('button', { name: 'Inbox 2' }).waitFor()
   await page
@@ -408,7 +404,6 @@ test('the recording is saved as a file from the menu of requests and from the se
   await sandbox.fetch('/data-views')
   await goTo('requests')
   const file = `${sandbox.name}-recording.json`
-  /** What the keys save. */
   const saved = async (press: () => Promise<void>) => {
     const [download] = await Promise.all([page.waitForEvent('download'), press()])
     await page
@@ -497,20 +492,6 @@ test('requests that wait at a gate are shown, and released one by one or togethe
   expect((await sandbox.gates.list())[0]?.held.map(({ id }) => id)).toEqual([held[0]?.id, held[2]?.id])
   await page.getByRole('button', { name: 'Release all' }).click()
   expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200, 200])
-})
-
-test('the numbers of another sandbox are not shown for one that is missing', async (view) => {
-  const { expect, page, goTo, sandbox, emulator } = view
-  await sandbox.faults.preset('rate-limited')
-  await goTo('timeline')
-  await page.getByRole('link', { name: /Faults\s*1/ }).waitFor()
-  await page.goto(`${emulator.url}/__emulator/ui/#/never-used/timeline`)
-  await page.getByRole('heading', { name: 'No sandbox never-used' }).waitFor()
-  expect(await page.locator('.badge').count()).toBe(0)
-  // An empty view has the same colours elsewhere.
-  expect(await violations(page, [])).toEqual([])
-  await page.getByRole('button', { name: 'Open default' }).click()
-  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
 })
 
 test('missing data is reported in a panel that can be closed, and a syntax error is explained', async ({

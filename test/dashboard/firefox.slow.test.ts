@@ -27,7 +27,6 @@ afterAll(async () => {
   await emulator?.close()
 })
 
-/** A page of a view, the problems in it, and the sandbox. */
 async function open(view: string) {
   const { url } = emulator as RunningEmulator
   const page = await (browser as Browser).newPage()
@@ -51,7 +50,6 @@ async function withControl(page: Page, key: 'a' | 'k' | 's'): Promise<void> {
   await page.keyboard.up('Control')
 }
 
-/** Replaces the text of the field that has the focus. */
 async function replaceText(page: Page, text: string): Promise<void> {
   await withControl(page, 'a')
   await page.keyboard.type(text)

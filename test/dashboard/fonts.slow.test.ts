@@ -24,7 +24,6 @@ const fontsOf = (text: string, code: string) => `<?xml version="1.0"?>
   </match>
 </fontconfig>`
 
-/** The font with which the browser draws an element. */
 async function fontOf(page: Page, selector: string): Promise<string | undefined> {
   const session = await page.context().newCDPSession(page)
   await session.send('DOM.enable')

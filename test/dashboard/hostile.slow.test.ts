@@ -70,18 +70,8 @@ async function fill({ client, emulator }: Dashboard): Promise<void> {
 }
 
 const VIEWS = [
-  ...[
-    'timeline',
-    'requests',
-    'faults',
-    'limits',
-    'data/pages',
-    'scenarios',
-    'settings',
-    'connect',
-    'batches',
-  ],
-  ...['webhooks', 'webhooks?tab=inbox', 'webhooks?tab=subscriptions', 'data/batch_predictions'],
+  ...['timeline', 'requests', 'faults', 'limits', 'data/pages', 'scenarios', 'settings', 'connect'],
+  ...['batches', 'webhooks', 'webhooks?tab=inbox', 'webhooks?tab=subscriptions', 'data/batch_predictions'],
   `requests?filter=${encodeURIComponent(TAG)}`,
   `data/pages/${encodeURIComponent(`${TAG}0`)}`,
   `${encodeURIComponent(TAG)}`,

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Dashboard, openDashboard } from './browser.ts'
+import { expect, test } from 'vitest'
+import { sharedDashboard } from './views.ts'
 
-let dashboard: Dashboard
+const dashboard = sharedDashboard()
 
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-
-afterAll(() => dashboard?.close())
-
-const counts = () => dashboard.page.locator('.navigation .badge')
+const counts = () => dashboard().page.locator('.navigation .badge')
 
 async function used() {
-  const sandbox = await dashboard.client.sandbox()
+  const sandbox = await dashboard().client.sandbox()
   await sandbox.fetch('/data-views')
   return sandbox
 }
 
 test('a sandbox that is deleted while it is open loses its data, its clock and its counts', async () => {
-  const { page, goTo, problems } = dashboard
+  const { page, goTo, problems } = dashboard()
   const sandbox = await used()
   await goTo('requests', sandbox.name)
   await page.getByRole('row', { name: /data-views/ }).waitFor()
@@ -40,7 +34,7 @@ test('a sandbox that is deleted while it is open loses its data, its clock and i
 })
 
 test('a page below /@name shows that sandbox, and that it is missing', async () => {
-  const { page, emulator, problems } = dashboard
+  const { page, emulator, problems } = dashboard()
   const sandbox = await used()
   await page.goto(`${emulator.url}/@${sandbox.name}/__emulator/ui`)
   await page.getByRole('heading', { name: 'Overview' }).waitFor()

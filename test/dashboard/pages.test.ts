@@ -17,15 +17,6 @@ test('/ redirects a browser to the dashboard, and gives addresses to every other
   expect([status, text]).toEqual([200, expect.stringContaining('/__emulator/ui/')])
 })
 
-test('page and assets need no control token, but every API call does', async () => {
-  const { url } = await running({ controlToken: 'secret' })
-  const page = await fetch(`${url}/__emulator/ui/`)
-  expect(page.status).toBe(200)
-  for (const [, asset] of (await page.text()).matchAll(/(?:href|src)="([^"]+)"/g))
-    expect((await fetch(`${url}/__emulator/ui/${asset}`)).status).toBe(200)
-  expect((await fetch(`${url}/__emulator/clock`)).status).toBe(401)
-})
-
 test('coverage is counted from the first page on, with the requests that the log still has', async () => {
   const { url } = await running({ fixtures: 'demo' })
   const key = { authorization: 'Bearer live_demo_owner' }
@@ -56,17 +47,6 @@ test('the page allows only its own scripts, styles and frames', async () => {
   expect(policy).toContain("script-src 'self'")
   expect(policy).toContain("frame-ancestors 'none'")
   expect(policy).not.toContain('unsafe')
-})
-
-test.for([
-  ['a foreign host', { host: 'evil.example' }],
-  ['a page of another site', { origin: 'http://evil.example' }],
-] as const)('%s gets neither the page nor a redirect', async ([, headers]) => {
-  const emulator = await running()
-  for (const path of ['/', '/__emulator/ui/', '/__emulator/ui/main.js']) {
-    const { status } = await send(emulator, 'GET', path, { headers: { accept: 'text/html', ...headers } })
-    expect([path, status]).toEqual([path, 403])
-  }
 })
 
 test.for(['../package.json', '..%2fpackage.json', 'none.js'])(

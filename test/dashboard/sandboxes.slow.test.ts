@@ -1,22 +1,18 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Dashboard, openDashboard, violations } from './browser.ts'
+import { expect, test } from 'vitest'
+import { violations } from './browser.ts'
+import { sharedDashboard } from './views.ts'
 
 const MANY = 500
 const MAX_ROWS = 60
 
-let dashboard: Dashboard
-
-beforeAll(async () => {
-  dashboard = await openDashboard()
-  for (let n = 0; n < MANY; n++) await dashboard.client.sandbox(`w-${n}`)
+const dashboard = sharedDashboard(async ({ client }) => {
+  for (let n = 0; n < MANY; n++) await client.sandbox(`w-${n}`)
 })
 
-afterAll(() => dashboard?.close())
-
 test('of many sandboxes the search lists a few, those with the typed name, and the page contains only the visible rows', async () => {
-  const { page, goTo } = dashboard
+  const { page, goTo } = dashboard()
   await goTo('timeline')
   await page.getByRole('button', { name: /^default/ }).click()
   const options = page.getByRole('option', { name: /^w-/ })
@@ -38,7 +34,7 @@ test('of many sandboxes the search lists a few, those with the typed name, and t
 })
 
 test('a sandbox is shown with its clock and its failures, and can be deleted, alone or with all that are shown', async () => {
-  const { page, client, goTo } = dashboard
+  const { page, client, goTo } = dashboard()
   const w1 = await client.sandbox('w-1')
   const headers = { 'Idempotency-Key': 'key', 'X-Emulator-Fault': 'retry-after-http-date' }
   for (let n = 0; n < 2; n++) await w1.fetch('/pages', { json: { name: 'Roof plan' }, headers })
@@ -65,7 +61,7 @@ test('a sandbox is shown with its clock and its failures, and can be deleted, al
 })
 
 test('the report of a failed test leads to its sandbox, which is kept on an emulator that was running before', async () => {
-  const { page, emulator } = dashboard
+  const { page, emulator } = dashboard()
   const config = join('test', 'examples', 'failing', 'vitest.config.ts')
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', config, '--no-color', '-t', 'refusal']
   const env = { ...process.env, NO_COLOR: '1', GITHUB_ACTIONS: '', WORKSPACE_EMULATOR_URL: emulator.url }

@@ -20,25 +20,10 @@ const SCHEMA = {
 }
 
 const VIEWS = [
-  'overview',
-  'timeline',
-  'requests',
-  'requests/default-000005',
-  'batches',
-  'batches/REPORTS',
-  'webhooks',
-  'webhooks?tab=inbox',
-  'faults',
-  'limits',
-  'data/pages',
-  'data/pages/page-handbook',
-  'scenarios',
-  'scenarios/partial-failure',
-  'settings',
-  'conduct',
-  'coverage',
-  'sandboxes',
-  'connect',
+  ...['overview', 'timeline', 'requests', 'requests/default-000005', 'batches', 'batches/REPORTS'],
+  ...['webhooks', 'webhooks?tab=inbox', 'faults', 'limits', 'data/pages', 'data/pages/page-handbook'],
+  ...['scenarios', 'scenarios/partial-failure', 'settings', 'conduct', 'coverage', 'sandboxes'],
+  ...['connect'],
 ]
 
 /** The pictures in the documentation, by view. */
@@ -96,7 +81,6 @@ async function useIt({ client, emulator }: Dashboard): Promise<void> {
   }
 }
 
-/** The addresses of the pictures, by name. */
 async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<string, string>> {
   const { batches, mcpServers } = client.defaultSandbox
   const reports = (await batches.list()).find(({ metadata }) => metadata?.label === 'nightly reports')

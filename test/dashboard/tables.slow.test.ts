@@ -1,28 +1,23 @@
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createBatch, violations } from './browser.ts'
+import { sharedDashboard } from './views.ts'
 
-let dashboard: Dashboard
+const dashboard = sharedDashboard()
 let sandbox: SandboxClient
 
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-
-afterAll(() => dashboard?.close())
-
 beforeEach(async () => {
-  sandbox = await connect(dashboard.emulator.url).sandbox()
+  sandbox = await connect(dashboard().emulator.url).sandbox()
 })
 
 afterEach(() => {
-  expect(dashboard.problems.splice(0)).toEqual([])
+  expect(dashboard().problems.splice(0)).toEqual([])
 })
 
-const goTo = (place: string) => dashboard.goTo(place, sandbox.name)
+const goTo = (place: string) => dashboard().goTo(place, sandbox.name)
 
 test('requests show their number, caller and key, and are sorted by a click on the head of a column', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   const headers = { 'Idempotency-Key': 'roof-plan' }
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await sandbox.fetch('/data-views')
@@ -56,7 +51,7 @@ test('requests show their number, caller and key, and are sorted by a click on t
 })
 
 test('a batch shows its model, prompt and key, and whether it is completed in part, failed or expired', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   const { batches, clock } = sandbox
   await createBatch(sandbox, 1, 'whole', { 'Idempotency-Key': 'whole-1' })
   const partial = await createBatch(sandbox, 4, 'partly')
@@ -77,7 +72,7 @@ test('a batch shows its model, prompt and key, and whether it is completed in pa
 })
 
 test('a delivery names its batch, and acknowledged failures leave the navigation until another one fails', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
   await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 1, 'invoices') } })
   await goTo('webhooks')
@@ -96,7 +91,7 @@ test('a delivery names its batch, and acknowledged failures leave the navigation
 })
 
 test('data starts with a collection that a request has changed, and the id of another record leads to it', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })
   await goTo('data')
   await page.getByRole('heading', { name: 'Changed by requests' }).waitFor()
@@ -119,7 +114,7 @@ test('data starts with a collection that a request has changed, and the id of an
 })
 
 test('no name of a record or a fault, and no summary, is cut while a column beside it is empty', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await sandbox.faults.preset('unavailable-with-retry-after', { times: 1 })
   await sandbox.fetch('/pages')
   const cut = `[...document.querySelectorAll('td, td *, .view-head > p')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)`
@@ -138,7 +133,7 @@ test('no name of a record or a fault, and no summary, is cut while a column besi
 })
 
 test('a setting is a switch or a choice, and a typed value is checked before it is saved', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await goTo('settings?filter=required.pages')
   await page.getByRole('switch', { name: 'required.pages.create.parent' }).click()
   await page.getByText('required.pages.create.parent is changed.').waitFor()
@@ -162,7 +157,7 @@ test('a setting is a switch or a choice, and a typed value is checked before it 
 })
 
 test('a scenario opens with its description, its source and what is active', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await goTo('scenarios')
   await page.getByRole('link', { name: 'webhook-trouble' }).click()
   const detail = page.getByRole('complementary', { name: 'Scenario webhook-trouble' })
@@ -175,7 +170,7 @@ test('a scenario opens with its description, its source and what is active', asy
 })
 
 test('a rule has never fired only after a request that matched, and a window is short only when it is nearly full', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await sandbox.faults.preset('server-error', { when: { nth: 5 } })
   await goTo('faults')
   const tag = page.locator('.rules')
@@ -191,7 +186,7 @@ test('a rule has never fired only after a request that matched, and a window is 
 })
 
 test('Escape or a click closes the message of an error', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   await sandbox.fetch('/nowhere')
   const [request] = await sandbox.requests.list()
   const message = page.getByText('it matches no route. Send it with the client')
@@ -206,7 +201,7 @@ test('Escape or a click closes the message of an error', async () => {
 })
 
 test('the text of a disabled button is readable under the pointer', async () => {
-  const { page } = dashboard
+  const { page } = dashboard()
   const id = await createBatch(sandbox, 1, 'invoices')
   await sandbox.clock.advance({ until: { batch: id } })
   await goTo(`batches/${id}`)

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
+import { expect, test, vi } from 'vitest'
+import { createBatch, violations } from './browser.ts'
+import { sharedDashboard } from './views.ts'
 
 const WIDTHS = [1440, 1024, 768, 390]
 const SPANS = { 'three minutes': 180_000, 'forty days': 40 * 86_400_000 }
 
-let dashboard: Dashboard
-
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-
-afterAll(() => dashboard?.close())
+const dashboard = sharedDashboard()
 
 interface Box {
   readonly left: number
   readonly right: number
 }
 
-/** The axis as it is drawn: its width, its labels, and the instants that have one. */
 interface Drawn {
   readonly width: number
   readonly labels: readonly (Box & { readonly text: string; readonly isCut: boolean })[]
@@ -45,8 +39,8 @@ const cases = [1, 8, 14, 60, 300].flatMap((count) =>
 test.for(cases)(
   '%i batches over %s: a time at both ends and every 160 px, at four widths',
   async ([count, span]) => {
-    const { page, goTo, problems } = dashboard
-    const sandbox = await dashboard.client.sandbox()
+    const { page, goTo, problems } = dashboard()
+    const sandbox = await dashboard().client.sandbox()
     for (let n = 0; n < count; n++) {
       await createBatch(sandbox, 3, `batch ${n}`)
       await sandbox.clock.advance(`${Math.round(SPANS[span] / count)}ms`)
@@ -77,8 +71,8 @@ test.for(cases)(
 )
 
 test('the handle on the axis shows the past by keyboard, and changes nothing', async () => {
-  const { page, goTo, problems } = dashboard
-  const sandbox = await dashboard.client.sandbox()
+  const { page, goTo, problems } = dashboard()
+  const sandbox = await dashboard().client.sandbox()
   await page.setViewportSize({ width: 1280, height: 800 })
   const id = await createBatch(sandbox, 10, 'invoices')
   const pace = { validating: '10m', in_progress: { per_item: '30m', concurrency: 1 } }

@@ -2,7 +2,28 @@ import type { Browser } from '@playwright/test'
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
 import { afterAll, test as base, beforeAll, expect, type TestContext, vi } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator/emulator.ts'
-import { type OpenPage, openBrowser, openFrozenEmulator, openPage } from './browser.ts'
+import {
+  type Dashboard,
+  type OpenPage,
+  openBrowser,
+  openDashboard,
+  openFrozenEmulator,
+  openPage,
+} from './browser.ts'
+
+/** A dashboard for the tests of one file. @param prepare what is done before the first of them */
+export function sharedDashboard(prepare: (opened: Dashboard) => unknown = () => {}): () => Dashboard {
+  let opened: Dashboard | undefined
+  beforeAll(async () => {
+    opened = await openDashboard()
+    await prepare(opened)
+  })
+  afterAll(() => opened?.close())
+  return () => {
+    if (opened === undefined) throw new Error('the dashboard is open within tests only')
+    return opened
+  }
+}
 
 // More pages would only wait for each other: drawing and checking a page keeps a processor busy.
 const PAGES = 2
@@ -10,7 +31,6 @@ const PAGES = 2
 interface View extends OpenPage {
   readonly sandbox: SandboxClient
   readonly emulator: RunningEmulator
-  /** Opens another page, of another emulator. */
   openPageOf(url: string): Promise<OpenPage>
 }
 

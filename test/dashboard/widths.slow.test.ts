@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
+import { expect, test } from 'vitest'
+import { createBatch, violations } from './browser.ts'
+import { sharedDashboard } from './views.ts'
 
-let dashboard: Dashboard
-
-beforeAll(async () => {
-  dashboard = await openDashboard()
-})
-
-afterAll(() => dashboard?.close())
+const dashboard = sharedDashboard()
 
 test('lanes have the label and the items of their batch, bars fill the axis, and failed webhooks are red', async () => {
-  const { page, goTo, problems } = dashboard
-  const sandbox = dashboard.client.defaultSandbox
+  const { page, goTo, problems } = dashboard()
+  const sandbox = dashboard().client.defaultSandbox
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
   for (let n = 0; n < 2; n++) await createBatch(sandbox, 3)
   await sandbox.clock.advance('2h')
@@ -42,8 +37,8 @@ test('lanes have the label and the items of their batch, bars fill the axis, and
 })
 
 test('on a tablet the next event stays in the header, on a phone the range, the next free request and code', async () => {
-  const { page, goTo, problems } = dashboard
-  const sandbox = dashboard.client.defaultSandbox
+  const { page, goTo, problems } = dashboard()
+  const sandbox = dashboard().client.defaultSandbox
   await sandbox.limits.fill('data-views.list', { remaining: 0 })
   await page.setViewportSize({ width: 768, height: 1024 })
   for (const place of ['timeline', 'requests', 'limits']) {
@@ -70,7 +65,7 @@ test('on a tablet the next event stays in the header, on a phone the range, the 
 })
 
 test('a panel gets another width by its corner and by keys on its edge, and keeps it', async () => {
-  const { page, goTo, problems } = dashboard
+  const { page, goTo, problems } = dashboard()
   await goTo('data/pages/page-cranes')
   const panel = page.locator('.panel')
   const box = async () => (await panel.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }

@@ -134,7 +134,6 @@ test('the commands of the skill for coding agents exist, with their flags', () =
   for (const call of calls) expectCall(call, `SKILL.md: ${call}`)
 })
 
-/** The commands of a block that no other test runs. */
 function uncheckedLinesOf({ language, mark, code }: Block): string[] {
   if (language === 'sh' && mark === 'checked') return code.replaceAll('\\\n', ' ').split('\n')
   if (language === 'yaml') return [...code.matchAll(/run: (.+)/g)].map(([, line = '']) => line)

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 /** A fenced block of a page. `mark` is the text after the language in its first line. */
 export interface Block {
@@ -24,7 +24,6 @@ export function readPages(): ReadonlyMap<string, string> {
   )
 }
 
-/** The fenced blocks of a page, in order. */
 export function blocksOf(page: string, text: string): Block[] {
   return [...text.matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map((match) => {
     const [, language = '', mark = '', code = ''] = match
@@ -56,4 +55,15 @@ export function linksOf(text: string): string[] {
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^https?:/.test(target))
+}
+
+/** The commands of the tutorial in an empty folder, for the emulator in the environment variables. */
+export function tutorial(): string {
+  const page = [...readPages()].find(([name]) => name.endsWith('tutorial.md'))
+  const blocks = page === undefined ? [] : blocksOf(...page)
+  const commands = blocks.filter(({ language, mark }) => language === 'sh' && mark === '')
+  return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code)]
+    .join('\n')
+    .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
+    .replaceAll('npx agent-workspace-emulator', `'${process.execPath}' '${resolve('dist/cli.js')}'`)
 }

@@ -47,7 +47,6 @@ function pythonWithPytest(): string {
 
 const PYTEST = ['-m', 'pytest', '-p', 'no:cacheprovider']
 
-/** The block that shows the output of the failing test. */
 function shown(): Block {
   const block = blocks[blocks.findIndex(({ mark }) => mark === 'fails') + 1]
   if (block === undefined) throw new Error(`${PAGE} shows no output.`)

@@ -203,7 +203,6 @@ function cardTables(names: readonly string[]): string {
   return `${table(['cases', ...names], counts)}\n\n${table(['not passed by all', ...names], rows)}`
 }
 
-/** A page with all its generated parts updated. */
 export function withReferences(page: string): string {
   return page.replace(/<!-- ([a-z]+) -->\n[\s\S]*?<!-- \/\1 -->/g, (_part, name: string) => {
     const make = references[name]

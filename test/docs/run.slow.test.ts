@@ -65,7 +65,6 @@ test('with every setting given, no response of the tutorial names an assumption'
   expect(await namedIn(blocks, Object.fromEntries(settings))).toEqual([])
 })
 
-/** The assumptions named in the responses to these commands. */
 async function namedIn(blocks: readonly string[], settings: JsonObject): Promise<string[]> {
   const tally = new Tally()
   await runBlocks(blocks, { settings }, (sandbox) => tally.watch(sandbox))

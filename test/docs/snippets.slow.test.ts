@@ -16,19 +16,16 @@ let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'workspace-snippets-'))
   for (const name of [
-    'agent-workspace-emulator',
-    'vite',
-    'vitest',
-    '@playwright/test',
-    '@types/node',
-    'express',
-    'supertest',
-    'msw',
-    'zod',
-    '@types/express',
-    '@types/supertest',
-    '.bin/vitest',
-    '.bin/tsc',
+    ...[
+      'agent-workspace-emulator',
+      'vite',
+      'vitest',
+      '@playwright/test',
+      '@types/node',
+      'express',
+      'supertest',
+    ],
+    ...['msw', 'zod', '@types/express', '@types/supertest', '.bin/vitest', '.bin/tsc'],
   ]) {
     const link = join(project, 'node_modules', name)
     mkdirSync(dirname(link), { recursive: true })
@@ -59,17 +56,8 @@ test('every TypeScript and JavaScript snippet has correct types', async () => {
 })
 
 test('the test snippets pass, and the failing one prints the output shown on its page', async () => {
-  const args = [
-    'vitest',
-    'run',
-    '--root',
-    '.',
-    '--reporter=json',
-    '--no-isolate',
-    '--maxWorkers=1',
-    '--testTimeout=300000',
-    '--hookTimeout=300000',
-  ]
+  const patient = ['--testTimeout=300000', '--hookTimeout=300000', '--maxWorkers=1', '--no-isolate']
+  const args = ['vitest', 'run', '--root', '.', '--reporter=json', ...patient]
   const { out, err } = await run(project, 'npx', args, { NO_COLOR: '1' })
   const report = JSON.parse(out.slice(out.indexOf('{'))) as VitestReport
   for (const block of code.filter(({ language, mark }) => language === 'ts' && mark !== '')) {

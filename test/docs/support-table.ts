@@ -11,11 +11,8 @@ import { type SampleCall, sampleCalls, sampleRecords } from '../support/sample-c
 /** What the plain call of one operation relied on. */
 interface Used {
   readonly operation: AnyOperation
-  /** The assumptions that the response names. */
   readonly assumed: readonly string[]
-  /** The collections that the request read or wrote. */
   readonly collections: ReadonlySet<string>
-  /** The collections in which it created records. */
   readonly created: ReadonlySet<string>
 }
 

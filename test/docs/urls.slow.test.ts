@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'vitest'
-import { blocksOf, readPages } from './pages.ts'
+import { tutorial } from './pages.ts'
 
 /** A URL in a response, and its status when it was opened, which happens before the client gets the response. */
 interface Opened {
@@ -24,7 +24,6 @@ interface Run {
   readonly opened: readonly Opened[]
 }
 
-/** Runs Node with these arguments, as a user does. */
 async function runNode(args: readonly string[]): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-urls-'))
   const log = join(folder, 'urls.ndjson')
@@ -40,24 +39,12 @@ async function runNode(args: readonly string[]): Promise<Run> {
   }
 }
 
-/** The commands of the tutorial, for the emulator in the environment variables. */
-function tutorial(): string {
-  const page = [...readPages()].find(([name]) => name.endsWith('tutorial.md'))
-  const blocks = page === undefined ? [] : blocksOf(...page)
-  const commands = blocks.filter(({ language, mark }) => language === 'sh' && mark === '')
-  // The tutorial writes files, so it runs in a temporary folder.
-  return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code), 'rmdir "$PWD"']
-    .join('\n')
-    .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
-    .replaceAll('npx agent-workspace-emulator', `'${process.execPath}' '${CLI}'`)
-}
-
 const exec = (...command: string[]) => [CLI, 'exec', '--', ...command]
 
 test.concurrent.for<[how: string, args: readonly string[], printed: RegExp, links: readonly string[]]>([
   [
     'the tutorial under exec',
-    exec('bash', '-euo', 'pipefail', '-c', tutorial()),
+    exec('bash', '-euo', 'pipefail', '-c', `${tutorial()}\nrmdir "$PWD"`),
     /./,
     ['/results_not_ready'],
   ],

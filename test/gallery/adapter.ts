@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as later } from 'node:timers/promises'
 import { cases } from './cases.ts'
-import type { Input, Run, Service } from './client.ts'
+import { callsOf, type Input, type Run, type Service } from './client.ts'
 import { CallError, CorrectClient, isGenuine } from './correct.ts'
 
 // An adapter for `workspace-emulator certify --adapter`: the correct client. With the argument `broken`, one call is that of the
@@ -30,6 +30,7 @@ const {
 const service: Service = {
   baseUrl,
   apiKey,
+  ...callsOf({ baseUrl, apiKey }),
   sleep: (ms) => later(ms),
   now: Date.now,
   random: Math.random,
@@ -46,6 +47,17 @@ const known: Input['batch'] = {
   output_schema: { type: 'object' },
   model: 'any-model',
   items: [1, 2, 3, 4, 5].map((n) => ({ custom_id: `item-${n}`, file_id: `file-${n}` })),
+}
+
+const calls: Readonly<Record<string, (given: Command) => unknown>> = {
+  create_batch: ({ body = known, idempotency_key = 'own' }) => correct.createBatch(body, idempotency_key),
+  wait: ({ batch_id = '', interval_ms }) => correct.wait(batch_id, interval_ms),
+  results: ({ batch_id = '' }) => correct.results(batch_id),
+  get: ({ batch_id = '' }) => correct.get(batch_id),
+  cancel: ({ batch_id = '' }) => correct.cancel(batch_id),
+  list_all: ({ teamspace_id = '', limit }) => correct.listAll(teamspace_id, limit),
+  upload: ({ name = '' }) => correct.createPage(name),
+  verify_webhook: verified,
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -67,34 +79,15 @@ function viaBroken(
 }
 
 async function viaCorrect(given: Command): Promise<unknown> {
-  const { command, body, batch_id: id = '' } = given
-  switch (command) {
-    case 'create_batch':
-      return correct.createBatch(body as Input['batch'], given.idempotency_key ?? 'own')
-    case 'wait':
-      return correct.wait(id, given.interval_ms)
-    case 'results':
-      return correct.results(id)
-    case 'get':
-      return correct.get(id)
-    case 'cancel':
-      return correct.cancel(id)
-    case 'list_all':
-      return correct.listAll(given.teamspace_id ?? '', given.limit)
-    case 'upload':
-      return correct.createPage(given.name ?? '')
-    case 'verify_webhook': {
-      const names = Object.entries(given.headers ?? {}).map(([header, value]) => [
-        header.toLowerCase(),
-        value,
-      ])
-      const webhook = { headers: Object.fromEntries(names), body: String(body) }
-      const secret = { secret: given.secret ?? '', tolerance: (given.tolerance_s ?? 0) * 1000 }
-      return isGenuine(webhook, secret, (given.now_s ?? 0) * 1000)
-    }
-    default:
-      throw new Error(`no such command: ${command}`)
-  }
+  const call = calls[given.command]
+  if (call === undefined) throw new Error(`no such command: ${given.command}`)
+  return call(given)
+}
+
+function verified({ headers = {}, body, secret = '', tolerance_s = 0, now_s = 0 }: Command): boolean {
+  const names = Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])
+  const webhook = { headers: Object.fromEntries(names), body: String(body) }
+  return isGenuine(webhook, { secret, tolerance: tolerance_s * 1000 }, now_s * 1000)
 }
 
 function describe(error: unknown) {

@@ -10,7 +10,6 @@ type Emulator = Awaited<ReturnType<typeof startEmulator>>
 
 export interface CorrectRun {
   readonly seed: number
-  /** The preset that is armed; undefined for none. */
   readonly preset: string | undefined
 }
 

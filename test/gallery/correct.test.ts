@@ -19,24 +19,12 @@ const LONG = ['never-answers', 'slow', 'slow-drip', 'batch-stuck']
 const IMPOSSIBLE = ['retry-after-huge', 'retry-after-int32-overflow']
 const UNREADABLE = ['retry-after-garbage', 'retry-after-missing']
 const OF_BATCHES = [
-  'lost-response-after-commit',
-  'timeout-then-late-success',
-  'concurrent-same-key',
-  'rst-before-headers',
-  'cut-mid-body',
-  'stale-keepalive',
-  'batch-404-after-create',
-  'batch-poll-transient-error',
-  'ndjson-crlf-split',
-  'ndjson-utf8-split',
-  'ndjson-blank-lines',
-  'ndjson-no-final-newline',
-  'ndjson-truncated-at-newline',
-  'ndjson-truncated-last-line',
-  'ndjson-abort-mid-stream',
-  'ndjson-stall-mid-stream',
-  'ndjson-out-of-order',
-  'ndjson-duplicate-line',
+  ...['lost-response-after-commit', 'timeout-then-late-success', 'concurrent-same-key'],
+  ...['rst-before-headers', 'cut-mid-body', 'stale-keepalive', 'batch-404-after-create'],
+  ...['batch-poll-transient-error', 'ndjson-crlf-split', 'ndjson-utf8-split', 'ndjson-blank-lines'],
+  ...['ndjson-no-final-newline', 'ndjson-truncated-at-newline', 'ndjson-truncated-last-line'],
+  ...['ndjson-abort-mid-stream', 'ndjson-stall-mid-stream', 'ndjson-out-of-order'],
+  ...['ndjson-duplicate-line'],
 ]
 const OF_LISTS = ['page-empty-has-more', 'page-cursor-deleted', 'cut-mid-body']
 const REASONS = [

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { BatchBody } from 'agent-workspace-emulator'
-import type { Service } from './client.ts'
+import type { Host } from './client.ts'
 
 const RETRIES = 3
 /** Milliseconds. */
@@ -27,7 +27,6 @@ export type Kind =
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly kind: Kind
-  /** Undefined without a response. */
   readonly status: number | undefined
 
   constructor(kind: Kind, message: string, status?: number, cause?: unknown) {
@@ -74,9 +73,9 @@ interface Failure {
 
 /** A client of the service without a known bug. */
 export class CorrectClient {
-  readonly #service: Service
+  readonly #service: Host
 
-  constructor(service: Service) {
+  constructor(service: Host) {
     this.#service = service
   }
 

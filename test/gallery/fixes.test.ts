@@ -1,27 +1,17 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { aPage, type FaultDraft, type Finding, type SandboxClient } from '../../src/index.ts'
-import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
-import { cases } from './cases.ts'
+import { serving } from '../support/http-server.ts'
 import { newBatch, read, sharedEmulator } from './emulator.ts'
 
 // A verdict and its fix are one thing: for each verdict, a client that has it, and the same client after the fix.
 
 const { sandbox: newSandbox } = sharedEmulator()
 
-/** The same client with its bug, and with the fix of the finding. */
 type Use = (sandbox: SandboxClient, isFixed: boolean) => Promise<unknown>
-
-/**
- * How each verdict is shown: by a client here; `gallery` for one of the thirty, whose repair `gallery.test.ts` runs; `programme` for a
- * case that the correct client passes in `certified.slow.test.ts`.
- */
-type Row = Use | 'gallery' | { readonly programme: string }
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
@@ -52,23 +42,20 @@ async function receive(
   }) => number | undefined | Promise<number | undefined>,
 ): Promise<void> {
   let n = 0
-  const server = createServer(async (request, response) => {
+  const { port } = await serving(async (request, response) => {
     const body = await text(request)
     const status = await respond({ body, headers: request.headers, n: n++ })
     if (status !== undefined) response.writeHead(status).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  await sandbox.webhooks.create({ url })
+  })
+  await sandbox.webhooks.create({ url: `http://127.0.0.1:${port}/` })
   await newBatch(sandbox, 'order-1')
   await sandbox.clock.advance('1h')
-  server.closeAllConnections()
-  server.close()
 }
 
 const SECRET = 'webhook-secret'
 
-const rows: Readonly<Record<string, Row>> = {
+/** By verdict. `gallery.test.ts` and `certified.slow.test.ts` show the others, with their repairs. */
+const uses: Readonly<Record<string, Use>> = {
   'retry.no-growth': async (sandbox, isFixed) => {
     await arm(sandbox, 'server-error', 3)
     await retry(sandbox, '/data-views', isFixed ? [1, 2, 4] : [1, 1, 1])
@@ -177,33 +164,21 @@ const rows: Readonly<Record<string, Row>> = {
     await sandbox.faults.arm(rule)
     await retry(sandbox, isFixed ? '/agents' : '/data-views', [1])
   },
-  'response.refused': { programme: 'read/unknown-field' },
-  'result.wrong': { programme: 'read/empty-json-body' },
-  'client.ended': { programme: 'read/malformed-json' },
-  'webhook.misjudged': { programme: 'webhook/stale-signature' },
-  ...Object.fromEntries(cases.map(({ verdict }) => [verdict, 'gallery' as const])),
 }
 
-// `gallery.test.ts` demands a client or a test for each verdict.
-test('every row is about a verdict', () => {
-  const codes = [...verdicts, ...conclusionVerdicts].map(({ code }) => code)
-  expect(codes).toEqual(expect.arrayContaining(Object.keys(rows)))
-})
-
-const clients = Object.entries(rows).flatMap(([code, row]) =>
-  typeof row === 'function' ? [[code, row] as const] : [],
+test.for(Object.entries(uses))(
+  'a client that does what the fix of %s says has no finding',
+  async ([code, use]) => {
+    const found = async (isFixed: boolean) => {
+      await using sandbox = await newSandbox()
+      await use(sandbox, isFixed)
+      return (await sandbox.conduct()).findings
+    }
+    const before = (await found(false)).map((each) => each.code)
+    expect(before).toContain(code)
+    // The fix may not cause another error or warning.
+    const isLeft = (each: Finding) =>
+      each.code === code || (each.severity !== 'note' && !before.includes(each.code))
+    expect((await found(true)).filter(isLeft).map((each) => each.message)).toEqual([])
+  },
 )
-
-test.for(clients)('a client that does what the fix of %s says has no finding', async ([code, use]) => {
-  const found = async (isFixed: boolean) => {
-    await using sandbox = await newSandbox()
-    await use(sandbox, isFixed)
-    return (await sandbox.conduct()).findings
-  }
-  const before = (await found(false)).map((each) => each.code)
-  expect(before).toContain(code)
-  // The fix may not cause another error or warning.
-  const isLeft = (each: Finding) =>
-    each.code === code || (each.severity !== 'note' && !before.includes(each.code))
-  expect((await found(true)).filter(isLeft).map((each) => each.message)).toEqual([])
-})

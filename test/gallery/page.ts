@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { cases, type GalleryCase } from './cases.ts'
 import { repairsOf } from './repair.ts'
 
-/** The file with the finding about a client, as a test has recorded it. */
 export function findingFile(name: string): URL {
   return new URL(`findings/${name}.txt`, import.meta.url)
 }
@@ -22,15 +21,16 @@ export function findingText({
   return `${severity} \`${code}\`: ${steady}\n`
 }
 
-/** The part of the page about the gallery: each bug, its finding and its repair. */
 export function galleryReference(): string {
   return cases.map(sectionOf).join('\n\n')
 }
 
-function sectionOf({ name, did, faults, level, certified }: GalleryCase): string {
+function sectionOf({ name, did, faults, certified }: GalleryCase): string {
   const presets = faults.map(({ preset }) => (preset === undefined ? 'a rule of its own' : `\`${preset}\``))
   const shown =
-    level === 'A' ? `With ${presets.join(', ')}` : `In the case \`${certified}\` of the certification`
+    certified === undefined
+      ? `With ${presets.join(', ')}`
+      : `In the case \`${certified}\` of the certification`
   return [
     `### ${name}`,
     `${did} ${shown}:`,

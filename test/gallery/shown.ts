@@ -4,14 +4,9 @@ import type { Run } from './client.ts'
 import { type Result, runCase } from './situation.ts'
 
 export interface Shown {
-  /** Of each client. */
   readonly results: readonly Result[]
   /** With their bodies, in order of arrival. */
   readonly requests: readonly RequestEntry[]
-  readonly statuses: readonly number[]
-  /** Virtual milliseconds from each request to the next one. */
-  readonly gaps: readonly number[]
-  readonly batches: number
   /** The results of the latest batch, as the service has them. */
   readonly planned: readonly { readonly custom_id: string; readonly output: unknown }[]
   readonly findings: readonly Finding[]
@@ -25,16 +20,10 @@ export async function show(
 ): Promise<Shown> {
   const results = await runCase(sandbox, each, run, mayHang)
   if (results.includes('pending')) await sandbox.clock.advance('10m')
-  const requests = await sandbox.requests.list({ full: true })
-  const at = requests.map((request) => Date.parse(request.at))
-  const batches = await sandbox.state.list('batch_predictions')
-  const latest = batches.at(-1)?.id
+  const latest = (await sandbox.state.list('batch_predictions')).at(-1)?.id
   return {
     results,
-    requests,
-    statuses: requests.map(({ status }) => status),
-    gaps: at.slice(1).map((instant, n) => instant - (at[n] ?? 0)),
-    batches: batches.length,
+    requests: await sandbox.requests.list({ full: true }),
     planned: latest === undefined ? [] : await sandbox.batches.results(String(latest)),
     findings: (await sandbox.conduct({ retries: each.retries })).findings,
   }

@@ -1,7 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import type { SandboxClient } from 'agent-workspace-emulator'
 import type { GalleryCase } from './cases.ts'
-import type { Input, Run, Service } from './client.ts'
+import { callsOf, type Input, type Run, type Service } from './client.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 /** The instant at which the clock of every sandbox of the gallery stands. */
@@ -63,14 +63,9 @@ export function serviceOf(
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  return {
-    baseUrl: sandbox.baseUrl,
-    apiKey: sandbox.apiKey,
-    sleep: time.sleep,
-    now: time.now,
-    random,
-    timeout,
-  }
+  const { baseUrl, apiKey } = sandbox
+  const { sleep, now } = time
+  return { baseUrl, apiKey, ...callsOf({ baseUrl, apiKey }), sleep, now, random, timeout }
 }
 
 // A fault of a batch that the situation creates must be armed before.

@@ -11,7 +11,6 @@ const page = (sandbox: SandboxClient, init: object = {}) =>
   sandbox.fetch('/pages', { json: aPage(), ...init })
 const batch = (sandbox: SandboxClient, key: string) =>
   sandbox.fetch('/batch-predictions', { json: aBatch(), headers: { 'idempotency-key': key } })
-/** The status of a response, or `cut`. */
 const endOf = (sent: Promise<Response>) => sent.then(({ status }) => status).catch(() => 'cut' as const)
 const count = async (sandbox: SandboxClient, collection = 'pages') =>
   (await sandbox.state.list(collection)).length
@@ -59,22 +58,6 @@ test.for(ways)('%s: the first ones are released, and the others are aborted', as
   expect((await sandbox.clock.show()).held).toBe(0)
 })
 
-test.for(ways)('%s: a request that waits after its handler has had its effect', async ([, client]) => {
-  await using sandbox = await client().sandbox()
-  const before = await count(sandbox)
-  await using gate = await sandbox.gates.hold(CREATE, { at: 'after-handler' })
-  const early = page(sandbox)
-  const [first] = await gate.waiting()
-  const late = page(sandbox)
-  const [, second] = await gate.waiting(2)
-  expect(await count(sandbox)).toBe(before + 2)
-  await gate.release({ requests: [second ?? ''] })
-  expect((await late).status).toBe(200)
-  expect(await sandbox.gates.list()).toMatchObject([{ held: [first] }])
-  await gate.release({ requests: [first ?? ''] })
-  expect((await early).status).toBe(200)
-})
-
 test.for(ways)('%s: removing a gate, its block and all rules releases what waits', async ([, client]) => {
   await using sandbox = await client().sandbox()
   for (const at of ['before-handler', 'after-handler'] as const)
@@ -89,46 +72,33 @@ test.for(ways)('%s: removing a gate, its block and all rules releases what waits
     }
 })
 
-test.for(ways)('%s: a reset, a restore and a deletion abort what waits', async ([, client]) => {
-  const sandbox = await client().sandbox()
-  const before = await count(sandbox)
-  await sandbox.snapshots.save('before')
-  const ends = [() => sandbox.reset(), () => sandbox.snapshots.restore('before'), () => sandbox.delete()]
-  for (const end of ends) {
-    const gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
-    const sent = endOf(page(sandbox))
-    await gate.waiting()
-    await end()
-    expect(await sent).toBe('cut')
-    if (end === ends[2]) break
-    expect([await count(sandbox), await sandbox.requests.list(CREATE), await sandbox.gates.list()]).toEqual([
-      before,
-      [],
-      [],
-    ])
-  }
-})
-
-test('a reset and the end of the emulator abort what waits, and a warning names it', async () => {
+test('a reset, a restore, a deletion and the end of the emulator abort what waits, and a warning names it', async () => {
   const warnings: string[] = []
   const logger = { info: () => {}, warn: (text: string) => warnings.push(text), error: () => {} }
   const own = await startEmulator({ port: 0, ephemeral: true, rate: 0, logger })
-  const { defaultSandbox: sandbox } = connect(own.url)
-  const named = (...names: string[]) =>
-    `The sandbox default was reset, replaced or closed while requests waited at gates. They were aborted: ${names.join(', ')}.`
-  for (const end of [() => sandbox.reset(), () => own.close()]) {
-    const before = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
-    const after = await sandbox.gates.hold(BATCH, { at: 'after-handler' })
-    const first = endOf(page(sandbox))
+  const { defaultSandbox: last } = connect(own.url)
+  const sandbox = await connect(own.url).sandbox('w1')
+  const present = await count(sandbox)
+  await sandbox.snapshots.save('before')
+  const abortedBy = async (of: SandboxClient, end: () => Promise<unknown>) => {
+    const before = await of.gates.hold(CREATE, { at: 'before-handler' })
+    const after = await of.gates.hold(BATCH, { at: 'after-handler' })
+    const first = endOf(page(of))
     const [a] = await before.waiting()
-    const second = endOf(batch(sandbox, 'k'))
+    const second = endOf(batch(of, 'k'))
     const [b] = await after.waiting()
     await end()
     expect(await Promise.all([first, second])).toEqual(['cut', 'cut'])
     expect(warnings.splice(0)).toEqual([
-      named(`${a?.name} (${a?.id}) at gate`, `${b?.name} (${b?.id}) at gate-2`),
+      `The sandbox ${of.name} was reset, replaced or closed while requests waited at gates. They were aborted: ${a?.name} (${a?.id}) at gate, ${b?.name} (${b?.id}) at gate-2.`,
     ])
   }
+  for (const end of [() => sandbox.reset(), () => sandbox.snapshots.restore('before')]) {
+    await abortedBy(sandbox, end)
+    expect([await count(sandbox), await sandbox.gates.list()]).toEqual([present, []])
+  }
+  await abortedBy(sandbox, () => sandbox.delete())
+  await abortedBy(last, () => own.close())
 })
 
 test('a client that leaves before the handler never runs it', async () => {

@@ -37,9 +37,7 @@ export function bothWays(options: EmulatorOptions = {}): {
 }
 
 export async function createBatch(sandbox: SandboxClient, items = 3, changes: object = {}): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', {
-    json: aBatch({ items, ...changes }),
-  })
+  const response = await sandbox.fetch('/batch-predictions', { json: aBatch({ items, ...changes }) })
   const { id } = (await response.json()) as { readonly id: string }
   return id
 }

@@ -42,7 +42,6 @@ async function send(url: string, json?: unknown): Promise<{ status: number | und
   return { status: response.statusCode, body: await text(response) }
 }
 
-/** A receiver of webhooks that subscribes itself. */
 async function receiver({ defaultSandbox: sandbox }: Emulator): Promise<Server> {
   const { server, port } = await serving((req, res) => void req.resume().on('end', () => res.end()))
   await sandbox.webhooks.create({ url: `http://127.0.0.1:${port}/` })

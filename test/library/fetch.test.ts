@@ -56,17 +56,6 @@ test('API, control interface and dashboard respond without a port', async () => 
   ).toBe('/__emulator/ui/')
 })
 
-test('a sandbox of an emulator without a port can be used as any other', async () => {
-  const emulator = await withoutPort()
-  await using sandbox = await emulator.sandbox('w1')
-  expect((await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })).status).toBe(200)
-  expect(await sandbox.requests.count({ operation: 'pages.create' })).toMatchObject({ matched: 1 })
-  for await (const { type } of sandbox.events()) {
-    expect(type).toBe('hello')
-    break
-  }
-})
-
 test('port and host cannot be given together with listen: false', async () => {
   const error = await rejection(
     startEmulator({ listen: false, port: 4010, host: '127.0.0.1', ephemeral: true }),

@@ -5,7 +5,6 @@ import { reportOn } from '../../src/testing/report.ts'
 const NOTE =
   "The clock is frozen. 2 events are pending, the next in 2s. Call clock.advance('2s'), set rate: 1 or use skip_on_poll."
 
-/** A new sandbox with a new batch that was polled once. */
 async function polled(options: Parameters<typeof startEmulator>[0] = {}) {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, ...options })
   onTestFinished(() => emulator.close())

@@ -49,23 +49,6 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a sandbox starts from a snapshot of the default one', async ([way, client]) => {
-  const name = way === 'in process' ? 'origin-1' : 'origin-2'
-  await client().defaultSandbox.state.delete('pages', 'page-handbook')
-  await client().defaultSandbox.snapshots.save(name)
-  await client().defaultSandbox.reset()
-  await using sandbox = await client().sandbox(undefined, { fromSnapshot: name })
-  await expect(sandbox.state.get('pages', 'page-handbook')).rejects.toMatchObject({ status: 404 })
-  expect(sandbox.apiKey).toBe('live_demo_owner')
-})
-
-test.for(ways)('%s: a failed start leaves no sandbox', async ([, client]) => {
-  const refused = client().sandbox('half-made', { rate: -1 })
-  await expect(refused).rejects.toMatchObject({ status: 400, issues: [{ pointer: '/rate' }] })
-  await expect(client().sandboxes.show('half-made')).rejects.toMatchObject({ status: 404 })
-  await expect(client().sandbox('Not A Name')).rejects.toMatchObject({ issues: [{ pointer: '/name' }] })
-})
-
 test.for(ways)('%s: the keys of a sandbox come from its fixtures and follow changes', async ([, client]) => {
   await client().ready()
   const keys = { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' }

@@ -1,4 +1,5 @@
-// One test for each row of the table in docs/reference/library.md, under "One clock with the client".
+// One test for each row of the table in docs/reference/library.md, under "One clock with the client"; those of faked timers are in
+// sync-clock.test.ts.
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { aBatch } from 'agent-workspace-emulator'
@@ -20,8 +21,11 @@ async function serve(listener: RequestListener) {
   return { server, url: `http://127.0.0.1:${port}/` }
 }
 
-test('a timer that a microtask or another timer starts runs within the same advance', async ({ sandbox }) => {
+test.beforeEach(async ({ sandbox }) => {
   await syncClock(sandbox)
+})
+
+test('a timer that a microtask or another timer starts runs within the same advance', async ({ sandbox }) => {
   const start = Date.now()
   const ran: number[] = []
   const note = () => ran.push(Date.now() - start)
@@ -36,7 +40,6 @@ test('a timer that a microtask or another timer starts runs within the same adva
 test('promises, microtasks, setImmediate and nextTick run at the instant that queued them', async ({
   sandbox,
 }) => {
-  await syncClock(sandbox)
   const start = Date.now()
   const ran: Record<string, number> = {}
   const note = (name: string) => () => void Object.assign(ran, { [name]: Date.now() - start })
@@ -52,27 +55,7 @@ test('promises, microtasks, setImmediate and nextTick run at the instant that qu
   expect(ran).toEqual({ promise: at, microtask: at, immediate: at, tick: at, 'next timer': at + 1 })
 })
 
-test('a setImmediate that the test has faked runs in virtual time, one millisecond later', async ({
-  sandbox,
-}) => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  await syncClock(sandbox)
-  const start = Date.now()
-  const ran: number[] = []
-  setTimeout(() => setImmediate(() => ran.push(Date.now() - start)), MINUTE)
-  await sandbox.clock.advance('1h')
-  expect(ran).toEqual([MINUTE + 1])
-})
-
-test('a fake queueMicrotask is refused', async ({ sandbox }) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'queueMicrotask'] })
-  onTestFinished(() => void vi.useRealTimers())
-  await expect(syncClock(sandbox)).rejects.toThrow('syncClock() needs the real queueMicrotask')
-})
-
 test('performance.now is virtual, and real where it was read before', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const began = [performance.now(), early.now()] as const
   await sandbox.clock.advance('36h')
   expect(performance.now() - began[0]).toBe(36 * HOUR)
@@ -80,7 +63,6 @@ test('performance.now is virtual, and real where it was read before', async ({ s
 })
 
 test('ky waits for the Retry-After of a response in virtual time', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const start = Date.now()
   const quota = { remaining: 0, reset_in_s: 3600, reject: true }
   await sandbox.faults.arm({ match: 'everything', do: [{ quota }], times: 1 })
@@ -93,7 +75,6 @@ test('ky waits for the Retry-After of a response in virtual time', async ({ sand
 })
 
 test('AbortSignal.timeout is real; AbortController and setTimeout are virtual', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const signal = AbortSignal.timeout(HOUR)
   const abort = new AbortController()
   setTimeout(() => abort.abort(), HOUR)
@@ -102,7 +83,6 @@ test('AbortSignal.timeout is real; AbortController and setTimeout are virtual', 
 })
 
 test('node:timers/promises by name is real; a promise with setTimeout is virtual', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const stop = new AbortController()
   const over: string[] = []
   const slept = sleep(HOUR, undefined, { signal: stop.signal }).then(
@@ -117,7 +97,6 @@ test('node:timers/promises by name is real; a promise with setTimeout is virtual
 })
 
 test('a setTimeout that was read before is real; the global one is virtual', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const over: string[] = []
   const timer = early.setTimeout(() => over.push('early'), HOUR)
   onTestFinished(() => clearTimeout(timer))
@@ -127,7 +106,6 @@ test('a setTimeout that was read before is real; the global one is virtual', asy
 })
 
 test('the first import of a module in a timer is not awaited', async ({ sandbox }) => {
-  await syncClock(sandbox)
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve
@@ -149,7 +127,6 @@ test('the first import of a module in a timer is not awaited', async ({ sandbox 
 })
 
 test('a request in flight is answered before time passes', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const start = Date.now()
   let answered = Number.NaN
   void sandbox.fetch('/data-views').then(async (response) => {
@@ -170,7 +147,6 @@ test('an idle connection of fetch is closed in virtual time, and the next reques
   server.on('connection', () => {
     connections += 1
   })
-  await syncClock(sandbox)
   const poll = setInterval(async () => (await fetch(url)).text(), HOUR)
   await sandbox.clock.advance('3h')
   clearInterval(poll)
@@ -178,7 +154,6 @@ test('an idle connection of fetch is closed in virtual time, and the next reques
 })
 
 test('a time-out of undici itself, virtual or real, does not stop an advance', async ({ sandbox }) => {
-  await syncClock(sandbox)
   await sandbox.faults.arm({ match: 'everything', do: [{ cut: { at: 'before-head', how: 'pause' } }] })
   const abort = new AbortController()
   setTimeout(() => abort.abort(), HOUR)
@@ -193,7 +168,6 @@ test('a time-out of undici itself, virtual or real, does not stop an advance', a
 })
 
 test('a response that a fault delays is awaited in real time', async ({ sandbox }) => {
-  await syncClock(sandbox)
   const start = Date.now()
   await sandbox.faults.arm({ match: 'everything', do: [{ pace: { before_head_ms: 20 } }] })
   let answered = Number.NaN
@@ -210,7 +184,6 @@ test('a webhook receiver that waits for a timer before it responds gets the time
   sandbox,
 }) => {
   const { url } = await serve((_, response) => void setTimeout(() => response.end(), 1_000))
-  await syncClock(sandbox)
   await sandbox.webhooks.create({ url })
   await sandbox.fetch('/batch-predictions', { json: aBatch() })
   const { setTimeout: later } = real

@@ -202,6 +202,25 @@ test('a clock that runs is refused', async ({ sandbox }) => {
   expect(vi.isFakeTimers()).toBe(false)
 })
 
+test('a setImmediate that the test has faked runs in virtual time, one millisecond later', async ({
+  sandbox,
+}) => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  await syncClock(sandbox)
+  const start = Date.now()
+  const ran: number[] = []
+  setTimeout(() => setImmediate(() => ran.push(Date.now() - start)), MINUTE)
+  await sandbox.clock.advance('1h')
+  expect(ran).toEqual([MINUTE + 1])
+})
+
+test('a fake queueMicrotask is refused', async ({ sandbox }) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'queueMicrotask'] })
+  onTestFinished(() => void vi.useRealTimers())
+  await expect(syncClock(sandbox)).rejects.toThrow('syncClock() needs the real queueMicrotask')
+})
+
 test('restore() gives both their own clocks again', async ({ sandbox }) => {
   const own = sandbox.clock.advance
   const { advanceTimersByTimeAsync } = vi

@@ -1,14 +1,29 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Finished, succeed } from './run.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { type Finished, PATIENCE, succeed } from './run.ts'
+import { pack } from './tarball.ts'
 
-/** A project that uses the package. */
 export interface Consumer {
   readonly folder: string
-  /** The result of the installation. */
   readonly installed: Finished
   remove(): Promise<void>
+}
+
+/** A project for the tests of one file, which exists before the first of them. */
+export function installed(...packages: readonly string[]): () => Consumer {
+  let user: Consumer | undefined
+  beforeAll(async () => {
+    const packed = await pack()
+    user = await consumer(packed.tarball, ...packages)
+    await packed.remove()
+  }, PATIENCE)
+  afterAll(() => user?.remove())
+  return () => {
+    if (user === undefined) throw new Error('the project exists within tests only')
+    return user
+  }
 }
 
 /** Creates an empty folder, and installs the tarball as in the README, and further packages. */
@@ -20,7 +35,6 @@ export async function consumer(tarball: string, ...packages: readonly string[]):
   return { folder, installed, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** Writes files of a project and creates their folders. */
 export async function write(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path)

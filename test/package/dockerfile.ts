@@ -11,7 +11,6 @@ export interface Stage {
   readonly instructions: readonly Instruction[]
 }
 
-/** The stages of a Dockerfile, in order. */
 export function stagesOf(dockerfile: string): Stage[] {
   const lines = dockerfile
     .replaceAll(/^\s*#.*\n/gm, '')

@@ -91,7 +91,6 @@ test('it works where node_modules consists of links, as pnpm makes them', async 
   expect((await run(project, bin, ['exec', '--', process.execPath, '-e', 'process.exit(7)'])).code).toBe(7)
 })
 
-/** Tests of the library and of the fixture. */
 const suiteOf = (
   entry: 'vitest' | 'playwright',
 ) => `import { expect, test } from 'agent-workspace-emulator/${entry}'

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { succeed } from './run.ts'
 
-/** One file of the package. */
 export interface PackedFile {
   /** Relative to the package's folder. */
   readonly path: string

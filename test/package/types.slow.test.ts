@@ -1,22 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { borrow, type Consumer, consumer, write } from './consumer.ts'
-import { PATIENCE, run } from './run.ts'
-import { pack } from './tarball.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { borrow, installed, write } from './consumer.ts'
+import { run } from './run.ts'
 
-let user: Consumer
+const user = installed()
 
-beforeAll(async () => {
-  const packed = await pack()
-  user = await consumer(packed.tarball)
-  await packed.remove()
-  await borrow(user.folder, ['@types/node', 'undici-types', 'vitest', '@playwright/test'])
-}, PATIENCE)
+beforeAll(() => borrow(user().folder, ['@types/node', 'undici-types', 'vitest', '@playwright/test']))
 
-afterAll(() => user?.remove())
-
-/** Example code of a user of the library. */
 const LIBRARY = `
 import { connect, defineScenario, type Emulator, type EmulatorClient, EmulatorError, startEmulator, type SandboxClient } from 'agent-workspace-emulator'
 
@@ -47,7 +38,6 @@ export async function main(): Promise<number> {
 }
 `
 
-/** Example code of a user with Vitest. */
 const SUITE = `
 import { test, expect } from 'agent-workspace-emulator/vitest'
 
@@ -62,7 +52,6 @@ test('creates a page', async ({ sandbox, emulator }) => {
 })
 `
 
-/** Example code of a user with Playwright. */
 const PAGES = `
 import { test, expect } from 'agent-workspace-emulator/playwright'
 
@@ -104,15 +93,18 @@ test.each([
   expect(await complaints({ 'suite.mts': SUITE, 'pages.ts': PAGES }, compilerOptions, TYPESCRIPT)).toBe('')
 })
 
-/** The errors that the compiler reports for files of the project. */
 async function complaints(
   files: Readonly<Record<string, string>>,
   compilerOptions: object,
   compiler: string,
 ): Promise<string> {
   const config = { compilerOptions, files: Object.keys(files) }
-  await write(user.folder, { ...files, 'tsconfig.json': JSON.stringify(config) })
-  const { code, out, err } = await run(user.folder, process.execPath, [join(compiler, 'bin/tsc'), '-p', '.'])
-  for (const file of Object.keys(files)) await rm(join(user.folder, file))
+  await write(user().folder, { ...files, 'tsconfig.json': JSON.stringify(config) })
+  const { code, out, err } = await run(user().folder, process.execPath, [
+    join(compiler, 'bin/tsc'),
+    '-p',
+    '.',
+  ])
+  for (const file of Object.keys(files)) await rm(join(user().folder, file))
   return code === 0 ? '' : `exit code ${code}: ${out}${err}`
 }

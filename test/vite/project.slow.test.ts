@@ -6,29 +6,22 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from '../examples/browser/chromium.ts'
-import { borrow, type Consumer, consumer, write } from '../package/consumer.ts'
+import { borrow, installed, write } from '../package/consumer.ts'
 import { PATIENCE, PLAIN_ENV, run, succeed } from '../package/run.ts'
-import { pack } from '../package/tarball.ts'
 
 // A project of a user with the package, Vite and a browser that reaches only this machine.
-let user: Consumer
+const user = installed()
 let browser: Browser
 
 beforeAll(async () => {
-  const packed = await pack()
-  user = await consumer(packed.tarball)
-  await packed.remove()
-  await borrow(user.folder, ['vite', 'vitest', 'typescript', '@types/node', 'undici-types'])
-  await write(user.folder, FILES)
+  await borrow(user().folder, ['vite', 'vitest', 'typescript', '@types/node', 'undici-types'])
+  await write(user().folder, FILES)
   // A proxy that does not exist: only addresses of loopback go around it.
   const proxy = { server: 'http://127.0.0.1:9', bypass: '127.0.0.1,localhost' }
   browser = await chromium.launch({ executablePath: chromiumPath(), proxy })
 }, PATIENCE)
 
-afterAll(async () => {
-  await browser?.close()
-  await user?.remove()
-})
+afterAll(() => browser?.close())
 
 const config = (more = '') => `import workspaceEmulator from 'agent-workspace-emulator/vite'
 import { defineConfig } from 'vite'
@@ -103,7 +96,7 @@ interface Started {
 /** Runs Vite as its user does, until it has printed the addresses of the emulator. */
 async function vite(...args: readonly string[]): Promise<Started> {
   const child: ChildProcess = spawn(process.execPath, [VITE, ...args], {
-    cwd: user.folder,
+    cwd: user().folder,
     env: { ...PLAIN_ENV, NO_COLOR: '1' },
     // Vite ends with its standard input.
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -159,10 +152,10 @@ test('in the dev server, a page and its server reach the emulator; the state out
   await page.goto(origin)
   await connected
   await page.getByRole('button', { name: 'first' }).waitFor()
-  await write(user.folder, { 'src/main.ts': FILES['src/main.ts'].replace('first', 'second') })
+  await write(user().folder, { 'src/main.ts': FILES['src/main.ts'].replace('first', 'second') })
   await page.getByRole('button', { name: 'second' }).waitFor()
 
-  await write(user.folder, { 'vite.config.mts': config(", define: { CHANGED: 'true' }") })
+  await write(user().folder, { 'vite.config.mts': config(", define: { CHANGED: 'true' }") })
   await expect.poll(output, { timeout: PATIENCE }).toContain('server restarted.')
   expect(await created(origin)).toBe(1)
   // Another page: the restart makes the first one load itself again, which would interrupt a navigation.
@@ -177,7 +170,7 @@ test('in the dev server, a page and its server reach the emulator; the state out
 })
 
 test('in the preview server, a build has the values of its .env file', async () => {
-  await succeed(user.folder, process.execPath, [VITE, 'build', '--mode', 'emulated', '--target', 'es2022'])
+  await succeed(user().folder, process.execPath, [VITE, 'build', '--mode', 'emulated', '--target', 'es2022'])
   const { origin } = await vite('preview', '--port', '0')
   const { page, foreign } = await opened(origin)
   await page.goto(origin)
@@ -190,15 +183,15 @@ test('in the preview server, a build has the values of its .env file', async () 
 })
 
 test('a build without that file contains nothing of the emulator', async () => {
-  await succeed(user.folder, process.execPath, [VITE, 'build', '--target', 'es2022', '--outDir', 'plain'])
-  const { out } = await run(user.folder, 'grep', ['-rlE', 'live_demo|__emulator', 'plain'])
-  expect([existsSync(join(user.folder, 'plain/index.html')), out]).toEqual([true, ''])
+  await succeed(user().folder, process.execPath, [VITE, 'build', '--target', 'es2022', '--outDir', 'plain'])
+  const { out } = await run(user().folder, 'grep', ['-rlE', 'live_demo|__emulator', 'plain'])
+  expect([existsSync(join(user().folder, 'plain/index.html')), out]).toEqual([true, ''])
 })
 
 test('the variables have types, and Vitest runs while the dev server uses the data folder', async () => {
-  await succeed(user.folder, process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'])
+  await succeed(user().folder, process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'])
   await vite('--port', '0')
   const args = ['node_modules/vitest/vitest.mjs', 'run', 'src/own.test.ts']
-  const { code, out, err } = await run(user.folder, process.execPath, args, { NO_COLOR: '1' })
+  const { code, out, err } = await run(user().folder, process.execPath, args, { NO_COLOR: '1' })
   expect(code, out + err).toBe(0)
 })

@@ -65,6 +65,10 @@ const originOf = async (listener: RequestListener) => `http://localhost:${(await
 const get = (url: string, headers: Record<string, string> = AUTH) =>
   overSocket(url, { method: 'GET', headers })
 
+const post = (url: string, body: string) =>
+  overSocket(url, { method: 'POST', headers: { ...AUTH, 'content-type': 'application/json' }, body })
+const create = (origin: string) => post(`${origin}/v1/pages`, '{"name": "Roof plan"}')
+
 test('the dev server serves the emulator at its own origin, next to the paths of Vite', async () => {
   const { config, root, printed } = await project()
   const { server, origin } = await dev(config())
@@ -89,11 +93,7 @@ test('the dev server serves the emulator at its own origin, next to the paths of
 
 test('the consent page of a connection is at the origin of the page', async () => {
   const { origin } = await dev((await project()).config())
-  const { text } = await overSocket(`${origin}/v1/connections`, {
-    method: 'POST',
-    headers: { ...AUTH, 'content-type': 'application/json' },
-    body: '{}',
-  })
+  const { text } = await post(`${origin}/v1/connections`, '{}')
   const { redirect_url } = JSON.parse(text)
   expect(redirect_url.startsWith(`${origin}/consent/`)).toBe(true)
   expect((await get(redirect_url, {})).status).toBe(200)
@@ -109,13 +109,6 @@ test('code for the server reaches the emulator, also in middleware mode', async 
   await server.close()
   await expect(load()).rejects.toThrow('fetch failed')
 })
-
-const create = (origin: string) =>
-  overSocket(`${origin}/v1/pages`, {
-    method: 'POST',
-    headers: { ...AUTH, 'content-type': 'application/json' },
-    body: '{"name": "Roof plan"}',
-  })
 
 async function pages(origin: string): Promise<readonly string[]> {
   const { data } = JSON.parse((await get(`${origin}/__emulator/state/pages`, {})).text)
@@ -261,22 +254,6 @@ test('a key that is not known in plain text is reported, and not set', async () 
   expect(server.config.env.VITE_WORKSPACE_BASE_URL).toBe('/v1')
   expect(server.config.env.VITE_WORKSPACE_API_KEY).toBeUndefined()
   expect(printed.at(-1)).toMatch(/VITE_WORKSPACE_API_KEY is not set\. No key .* Set it in \.env\.local/)
-})
-
-test('a scenario is loaded again with a helper that it imports, and the logger of Vite says so', async () => {
-  const { config, root, printed } = await project()
-  const scenarios = join(root, 'scenarios')
-  const helper = (name: string) => ({ 'helpers/name.ts': `export const name = '${name}'\n` })
-  await write(scenarios, {
-    ...helper('before'),
-    'named.ts': `import { name } from './helpers/name.ts'
-export default { stubs: [{ method: 'GET', path: '/search', body: name }] }\n`,
-  })
-  const { origin } = await dev(config({}, { scenarios, scenario: 'named' }))
-  expect((await get(`${origin}/v1/search`)).text).toContain('before')
-  await write(scenarios, helper('after'))
-  await expect.poll(async () => (await get(`${origin}/v1/search`)).text).toContain('after')
-  expect(printed.some((line) => /scenario.* loaded \(generation/.test(line))).toBe(true)
 })
 
 test('a refused call is printed, with the command that explains it', async () => {

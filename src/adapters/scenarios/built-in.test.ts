@@ -17,7 +17,6 @@ const FATAL = "throw new Error('was run')\n"
 const HOOK =
   "{ description: 'Built in', on: { 'batch.completed': ({ sandbox }) => sandbox.log('built in') } }"
 
-/** The scenarios of a project, together with the built-in ones. */
 async function together(project: Record<string, string>, builtIn: Record<string, string>) {
   const [own, shipped] = [folder(project), folder(builtIn)]
   const opened = await openLibrary(own)

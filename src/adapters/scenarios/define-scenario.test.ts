@@ -4,26 +4,11 @@ import type { OutcomeRule } from '../../service/batch-predictions/schema.ts'
 import { defineScenario, type ScenarioOutcome, type ScenarioPace } from './define-scenario.ts'
 
 test('defineScenario returns its argument, and types each function by its place', () => {
-  const given = {
-    description: 'Half the invoices fail, and the first poll is rate limited',
-    fixtures: { collections: { files: [{ id: 'file_1' }] } },
-    clock: { rate: 0 },
-    pace: { validating: '2s', in_progress: { per_item: '150ms', concurrency: 8 }, finalizing: { polls: 2 } },
-  }
+  const given = { clock: { rate: 0 }, pace: { in_progress: { per_item: '150ms' }, finalizing: { polls: 2 } } }
   const scenario = defineScenario({
     ...given,
-    outcomes: [
-      { match: { custom_id: 'invoice-*' }, every: 2, status: 'errored', detail: 'unreadable scan' },
-      { match: { custom_id: 'total' }, output: { amount: 12.5 } },
-    ],
-    faults: [
-      { preset: 'rate-limited', match: { operation: 'batch-predictions.retrieve' }, when: { nth: 1 } },
-    ],
-    stubs: [{ method: 'GET', path: '/search', status: 200, body: { object: 'list', data: [] } }],
-    timeline: [
-      { at: '10m', do: ({ batches }) => batches.latest()?.fail() },
-      { at: '11m', do: [{ state: { cleanup: true, id: 'latest' } }] },
-    ],
+    outcomes: [{ match: { custom_id: 'invoice-*' }, every: 2, status: 'errored', detail: 'unreadable scan' }],
+    timeline: [{ at: '10m', do: ({ batches }) => batches.latest()?.fail() }],
     on: { 'batch.completed': ({ batch, sandbox }) => sandbox.log(`done: ${batch.id}`) },
   })
   expect(scenario).toMatchObject(given)

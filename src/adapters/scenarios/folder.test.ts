@@ -2,14 +2,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { dataFolder } from '../../../test/support/data-folder.ts'
 import { writeFiles } from '../../../test/support/scenario-folder.ts'
-import { isScenarioFile, readFolder, scenarioName } from './folder.ts'
-
-test('names of files distinguish scenarios from helpers and other files', () => {
-  const scenarios = ['a.ts', 'a.js', 'a.mjs', 'a.cjs', 'a.json', '/deep/in/b-2.ts']
-  const others = ['_a.ts', '.a.ts', '#a.ts', 'a.d.ts', 'a.md', 'a', 'package.json', 'tsconfig.json', 'a.ts~']
-  expect([...scenarios, ...others].filter(isScenarioFile)).toEqual(scenarios)
-  expect(scenarioName('/deep/in/b-2.ts')).toBe('b-2')
-})
+import { readFolder } from './folder.ts'
 
 test('the prints of a folder change when a file below it, or a given file outside, is saved', async () => {
   const folder = dataFolder()

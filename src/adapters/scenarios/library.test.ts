@@ -31,8 +31,10 @@ test('every kind of script is loaded, and helpers are not scenarios', async () =
     '_suffix.cjs': "module.exports = ' indeed'\n",
     'package.json': '{"type": "module"}',
     'types.d.ts': 'export {}',
-    '.hidden.ts': 'syntax error',
     'README.md': '# no',
+    ...Object.fromEntries(
+      ['.hidden.ts', '#a.ts', 'a.ts~', 'tsconfig.json'].map((name) => [name, 'syntax error']),
+    ),
   })
   expect(library.list()).toMatchObject([
     { name: 'common', description: 'common', valid: true, generation: 1, file: join(folder, 'common.cjs') },

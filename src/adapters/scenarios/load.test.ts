@@ -7,7 +7,6 @@ import { script, vocabulary, writeFiles } from '../../../test/support/scenario-f
 import { loadOnce } from './load.ts'
 import { problemLine } from './problem.ts'
 
-/** All problems of the scenarios of a folder, as lines. */
 async function problems(folder: string, files: Readonly<Record<string, string>>) {
   writeFiles(folder, files)
   const candidates = await loadOnce(folder, vocabulary)

@@ -12,7 +12,6 @@ interface Model {
   possible: Record<string, string>
 }
 
-/** One run of a sandbox: commits and checkpoints. */
 async function live({ sandbox, persistence }: Opened, model: Model): Promise<void> {
   const commit = (id: string, text: string | undefined): void => {
     model.possible = texts(sandbox)

@@ -27,7 +27,6 @@ function opened(files: Files = nodeFiles, onLost = (_: JournalWriter) => {}) {
   return { journal, path }
 }
 
-/** Reads these bytes as a journal. */
 function readBytes(bytes: Buffer): JournalContents {
   return readJournal({ ...nodeFiles, read: () => bytes }, 'sandbox.json.journal') as JournalContents
 }

@@ -42,7 +42,6 @@ async function stoppedHolder(...hosts: string[]) {
   return { data, holder, starts }
 }
 
-/** Lets only the starts on these hosts look again. */
 function look(...hosts: string[]): void {
   runTimers(...['holder', 'a', 'b', 'c', 'd'].filter((host) => !hosts.includes(host)))
 }

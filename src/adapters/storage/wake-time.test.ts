@@ -19,13 +19,6 @@ const head = (wakes_at: string | null) => ({ format: 2, revision: 7, sandbox: 'a
 const header = (revision: number) => headerLine({ file: null, revision })
 const commit = { revision: 8, at: '2026-03-01T12:00:00Z', changes: [] }
 
-test('the first bytes of a state file contain the wake time of its sandbox', () => {
-  const at = '2026-03-01T13:00:00.000Z'
-  expect(readWakeTime(nodeFiles, stateFile(head(at), header(7)))).toBe(Date.parse(at))
-  expect(readWakeTime(nodeFiles, stateFile(head(null), header(7)))).toBe('never')
-  expect(readWakeTime(nodeFiles, stateFile(head(null)))).toBe('never')
-})
-
 test('the wake time is unknown if the file lacks it or the journal has later commits', () => {
   const files = [
     stateFile({ format: 2, revision: 7, sandbox: 'a' }),

@@ -57,15 +57,6 @@ test('a delivery with order after-next is sent when the next one has its respons
   expect(emulator.deliveries().map(({ status }) => status)).toEqual(['delivered', 'failed'])
 })
 
-test('a rule with order after-next for all deliveries swaps pairs, and a single last one is sent after 60 s', async () => {
-  const { emulator, tell, arrived } = await sending(null, NEXT)
-  for (const n of [1, 2, 3, 4, 5]) await tell(n)
-  await emulator.advance(59_999)
-  expect(arrived()).toEqual([2, 1, 4, 3])
-  await emulator.advance(1)
-  expect(arrived()).toEqual([2, 1, 4, 3, 5])
-})
-
 test('a delivery with order after-next and a delay is sent when both have passed', async () => {
   const { emulator, tell, arrived } = await sending(1, { ...NEXT, delay: '5m' })
   await tell(1, 2)

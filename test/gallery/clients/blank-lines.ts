@@ -1,10 +1,8 @@
 import type { Input, Service } from '../client.ts'
 
 /** Reads the results of a batch. */
-export async function run({ baseUrl, apiKey }: Service, { id }: Input): Promise<unknown> {
-  const response = await fetch(`${baseUrl}/batch-predictions/${id}/results`, {
-    headers: { Authorization: `Bearer ${apiKey}` },
-  })
+export async function run({ get }: Service, { id }: Input): Promise<unknown> {
+  const response = await get(`/batch-predictions/${id}/results`)
   const text = await response.text()
   if (!response.ok) throw new Error(`status ${response.status}: ${text}`)
   // Bug:

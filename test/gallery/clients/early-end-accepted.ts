@@ -1,11 +1,9 @@
 import type { Input, Service } from '../client.ts'
 
 /** Reads the results of a finished batch. */
-export async function run({ baseUrl, apiKey }: Service, { id }: Input): Promise<unknown> {
+export async function run({ get }: Service, { id }: Input): Promise<unknown> {
   const read = async (path: string) => {
-    const response = await fetch(`${baseUrl}/batch-predictions/${id}${path}`, {
-      headers: { Authorization: `Bearer ${apiKey}` },
-    })
+    const response = await get(`/batch-predictions/${id}${path}`)
     if (!response.ok) throw new Error(`status ${response.status}`)
     return response.text()
   }

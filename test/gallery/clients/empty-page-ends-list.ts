@@ -6,13 +6,11 @@ interface Page {
 }
 
 /** Lists all users of a teamspace, in pages of ten. */
-export async function run({ baseUrl, apiKey }: Service): Promise<unknown> {
+export async function run({ get }: Service): Promise<unknown> {
   const users: Page['data'][number][] = []
   for (let requests = 0; requests < 100; requests++) {
-    const url = new URL(`${baseUrl}/organization/teamspaces/teamspace-harbor/users?limit=10`)
-    const last = users.at(-1)
-    if (last !== undefined) url.searchParams.set('after', last.id)
-    const response = await fetch(url, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const after = users.length === 0 ? '' : `&after=${users.at(-1)?.id}`
+    const response = await get(`/organization/teamspaces/teamspace-harbor/users?limit=10${after}`)
     if (!response.ok) throw new Error(`status ${response.status}`)
     const page = (await response.json()) as Page
     users.push(...page.data)

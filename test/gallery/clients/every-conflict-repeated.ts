@@ -1,17 +1,9 @@
 import type { Input, Service } from '../client.ts'
 
 /** Creates a batch, and repeats the request after a conflict, since a request with the same key may be in progress. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { batch, key }: Input): Promise<unknown> {
+export async function run({ post, sleep }: Service, { batch, key }: Input): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(`${baseUrl}/batch-predictions`, {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${apiKey}`,
-        'Content-Type': 'application/json',
-        'Idempotency-Key': key,
-      },
-      body: JSON.stringify(batch),
-    })
+    const response = await post('/batch-predictions', batch, { 'Idempotency-Key': key })
     const body = (await response.json()) as { type?: string }
     if (response.ok) return body
     // Bug:

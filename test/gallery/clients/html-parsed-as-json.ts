@@ -10,10 +10,8 @@ class ServiceError extends Error {
 }
 
 /** Reads a batch. */
-export async function run({ baseUrl, apiKey }: Service, { id }: Input): Promise<unknown> {
-  const response = await fetch(`${baseUrl}/batch-predictions/${id}`, {
-    headers: { Authorization: `Bearer ${apiKey}` },
-  })
+export async function run({ get }: Service, { id }: Input): Promise<unknown> {
+  const response = await get(`/batch-predictions/${id}`)
   // Bug:
   const body = (await response.json()) as { detail: string }
   if (!response.ok) throw new ServiceError(response.status, body.detail)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Input, Service } from '../client.ts'
 
 /** Creates a batch under a key, and repeats the request after a broken connection. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { batch }: Input): Promise<unknown> {
+export async function run({ post, sleep }: Service, { batch }: Input): Promise<unknown> {
   // Bug:
   const keyOf = () => randomUUID()
   // Repair:
@@ -11,15 +11,7 @@ export async function run({ baseUrl, apiKey, sleep }: Service, { batch }: Input)
   // End.
   for (let attempt = 1; ; attempt++) {
     try {
-      const response = await fetch(`${baseUrl}/batch-predictions`, {
-        method: 'POST',
-        headers: {
-          Authorization: `Bearer ${apiKey}`,
-          'Content-Type': 'application/json',
-          'Idempotency-Key': keyOf(),
-        },
-        body: JSON.stringify(batch),
-      })
+      const response = await post('/batch-predictions', batch, { 'Idempotency-Key': keyOf() })
       return await response.json()
     } catch (error) {
       if (attempt === 3) throw error

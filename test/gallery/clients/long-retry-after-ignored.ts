@@ -1,11 +1,9 @@
 import type { Service } from '../client.ts'
 
 /** Lists the users of a teamspace, and repeats a refused request twice. */
-export async function run({ baseUrl, apiKey, sleep }: Service): Promise<unknown> {
+export async function run({ get, sleep }: Service): Promise<unknown> {
   for (let retriesLeft = 2; ; retriesLeft--) {
-    const response = await fetch(`${baseUrl}/organization/teamspaces/teamspace-harbor/users`, {
-      headers: { Authorization: `Bearer ${apiKey}` },
-    })
+    const response = await get('/organization/teamspaces/teamspace-harbor/users')
     const body = await response.json()
     if (response.ok) return body
     if (response.status !== 429 || retriesLeft === 0) throw new Error(`status ${response.status}`)

@@ -3,16 +3,10 @@ import type { Input, Service } from '../client.ts'
 const KNOWN = /^(object|id|status|model|completion_window|\w+_at|request_counts|metadata|error|results_url)$/
 
 /** Creates a batch, checks the response, and repeats a failed attempt under the same key. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { batch, key }: Input): Promise<unknown> {
-  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
-  const call = {
-    method: 'POST',
-    headers: { ...headers, 'Idempotency-Key': key },
-    body: JSON.stringify(batch),
-  }
+export async function run({ post, sleep }: Service, { batch, key }: Input): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const response = await fetch(`${baseUrl}/batch-predictions`, call)
+      const response = await post('/batch-predictions', batch, { 'Idempotency-Key': key })
       const created = (await response.json()) as Record<string, unknown>
       // Bug:
       const unknown = Object.keys(created).filter((name) => !KNOWN.test(name))

@@ -5,9 +5,9 @@ interface ResultLine {
 }
 
 /** Waits for a batch. A completed one is returned with the highest total of its results. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { id }: Input): Promise<unknown> {
+export async function run({ get, sleep }: Service, { id }: Input): Promise<unknown> {
   const read = async (path: string) => {
-    const response = await fetch(baseUrl + path, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const response = await get(path)
     if (!response.ok) throw new Error(`status ${response.status}`)
     return response.text()
   }

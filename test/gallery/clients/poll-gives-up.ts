@@ -3,15 +3,13 @@ import type { Input, Service } from '../client.ts'
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled']
 
 /** Waits for a batch. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { id }: Input): Promise<unknown> {
+export async function run({ get, sleep }: Service, { id }: Input): Promise<unknown> {
   // Bug:
   // Repair:
   // let failures = 0
   // End.
   for (let polls = 0; polls < 1000; polls++) {
-    const response = await fetch(`${baseUrl}/batch-predictions/${id}`, {
-      headers: { Authorization: `Bearer ${apiKey}` },
-    })
+    const response = await get(`/batch-predictions/${id}`)
     const batch = (await response.json()) as { status: string }
     // Bug:
     if (!response.ok) throw new Error(`the batch cannot be read: ${response.status}`)

@@ -6,15 +6,15 @@ interface Page {
 }
 
 /** Lists all users of a teamspace, in pages of ten. */
-export async function run({ baseUrl, apiKey }: Service): Promise<unknown> {
-  const list = `${baseUrl}/organization/teamspaces/teamspace-harbor/users?limit=10`
+export async function run({ get }: Service): Promise<unknown> {
+  const list = '/organization/teamspaces/teamspace-harbor/users?limit=10'
   const users: unknown[] = []
   // Bug:
   // Repair:
   // const cursors = new Set<string>()
   // End.
   for (let after = ''; ; ) {
-    const response = await fetch(list + after, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const response = await get(list + after)
     if (!response.ok) throw new Error(`status ${response.status}`)
     const page = (await response.json()) as Page
     users.push(...page.data)

@@ -7,10 +7,8 @@ interface ResultLine {
 }
 
 /** Reads the results of a batch, in the order of its items. */
-export async function run({ baseUrl, apiKey }: Service, { id, batch }: Input): Promise<unknown> {
-  const response = await fetch(`${baseUrl}/batch-predictions/${id}/results`, {
-    headers: { Authorization: `Bearer ${apiKey}` },
-  })
+export async function run({ get }: Service, { id, batch }: Input): Promise<unknown> {
+  const response = await get(`/batch-predictions/${id}/results`)
   if (!response.ok) throw new Error(`status ${response.status}`)
   const lines = (await response.text()).split('\n').filter((line) => line.trim() !== '')
   const results = lines.map((line) => JSON.parse(line) as ResultLine)

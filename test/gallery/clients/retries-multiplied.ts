@@ -17,9 +17,9 @@ export async function run(service: Service): Promise<unknown> {
 }
 
 /** The library: six attempts, with the wait that the service asks for. */
-async function library({ baseUrl, apiKey, sleep }: Service, path: string): Promise<unknown> {
+async function library({ get, sleep }: Service, path: string): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(baseUrl + path, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const response = await get(path)
     const body = await response.json()
     if (response.ok) return body
     if (response.status !== 429 || attempt === 6) throw new Error(`status ${response.status}`)

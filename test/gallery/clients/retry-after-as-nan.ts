@@ -1,13 +1,9 @@
 import type { Input, Service } from '../client.ts'
 
 /** Creates a page, and repeats a refused request after its Retry-After. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { name }: Input): Promise<unknown> {
+export async function run({ post, sleep }: Service, { name }: Input): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(`${baseUrl}/pages`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name }),
-    })
+    const response = await post('/pages', { name })
     const body = await response.json()
     if (response.ok) return body
     if (response.status !== 429 || attempt === 8) throw new Error(`${response.status}`)

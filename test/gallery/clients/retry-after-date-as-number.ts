@@ -1,13 +1,8 @@
 import type { Input, Service } from '../client.ts'
 
 /** Creates a page, and repeats a refused request after its Retry-After. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { name }: Input): Promise<unknown> {
-  const create = () =>
-    fetch(`${baseUrl}/pages`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name }),
-    })
+export async function run({ post, sleep }: Service, { name }: Input): Promise<unknown> {
+  const create = () => post('/pages', { name })
   let response = await create()
   for (let retries = 0; response.status === 429 && retries < 4; retries++) {
     await response.arrayBuffer()

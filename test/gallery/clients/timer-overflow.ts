@@ -1,11 +1,11 @@
 import type { Service } from '../client.ts'
 
 /** Lists the users of a teamspace, and waits as long as the service asks for. */
-export async function run({ baseUrl, apiKey, sleep }: Service): Promise<unknown> {
-  const url = `${baseUrl}/organization/teamspaces/teamspace-harbor/users`
+export async function run({ get, sleep }: Service): Promise<unknown> {
+  const path = '/organization/teamspaces/teamspace-harbor/users'
   let failures = 0
   while (failures < 6) {
-    const response = await fetch(url, { headers: { Authorization: `Bearer ${apiKey}` } })
+    const response = await get(path)
     if (response.ok) return response.json()
     await response.arrayBuffer()
     if (response.status !== 429) break
@@ -17,5 +17,5 @@ export async function run({ baseUrl, apiKey, sleep }: Service): Promise<unknown>
     // End.
     await sleep(seconds * 1000)
   }
-  throw new Error(`GET ${url} failed ${failures} times`)
+  throw new Error(`GET ${path} failed ${failures} times`)
 }

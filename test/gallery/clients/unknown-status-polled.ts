@@ -3,11 +3,9 @@ import type { Input, Service } from '../client.ts'
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled']
 
 /** Waits for a batch. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { id }: Input): Promise<unknown> {
+export async function run({ get, sleep }: Service, { id }: Input): Promise<unknown> {
   for (let wait = 1000; ; wait = Math.min(wait * 2, 30_000)) {
-    const response = await fetch(`${baseUrl}/batch-predictions/${id}`, {
-      headers: { Authorization: `Bearer ${apiKey}` },
-    })
+    const response = await get(`/batch-predictions/${id}`)
     if (!response.ok) throw new Error(`status ${response.status}`)
     const batch = (await response.json()) as { status: string }
     if (TERMINAL.includes(batch.status)) return batch

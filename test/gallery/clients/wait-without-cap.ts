@@ -4,13 +4,9 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 /** Creates a page, and repeats a refused request after its Retry-After. */
 export async function run(service: Service, { name }: Input): Promise<unknown> {
-  const { baseUrl, apiKey } = service
+  const { post } = service
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(`${baseUrl}/pages`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name }),
-    })
+    const response = await post('/pages', { name })
     const body = await response.json()
     if (response.ok) return body
     if (response.status !== 429 || attempt === 3) throw new Error(`status ${response.status}`)

@@ -1,18 +1,10 @@
 import type { Input, Service } from '../client.ts'
 
 /** Creates a page, and repeats a request that the service refuses. */
-export async function run({ baseUrl, apiKey, sleep }: Service, { name }: Input): Promise<unknown> {
+export async function run({ post, sleep }: Service, { name }: Input): Promise<unknown> {
   const id = crypto.randomUUID()
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(`${baseUrl}/pages`, {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${apiKey}`,
-        'Content-Type': 'application/json',
-        'X-Request-Id': id,
-      },
-      body: JSON.stringify({ name }),
-    })
+    const response = await post('/pages', { name }, { 'X-Request-Id': id })
     const body = await response.json()
     if (response.ok) return body
     const header = response.headers.get('retry-after')

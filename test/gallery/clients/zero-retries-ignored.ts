@@ -2,10 +2,10 @@ import type { Service } from '../client.ts'
 
 /** Lists the users of a teamspace. The program has switched retries off. */
 export function run(service: Service): Promise<unknown> {
-  return get(service, '/organization/teamspaces/teamspace-harbor/users', { retries: 0 })
+  return read(service, '/organization/teamspaces/teamspace-harbor/users', { retries: 0 })
 }
 
-async function get({ baseUrl, apiKey, sleep }: Service, path: string, options: { retries?: number }) {
+async function read({ get, sleep }: Service, path: string, options: { retries?: number }) {
   // Bug:
   const retries = options.retries || 2
   // Repair:
@@ -13,7 +13,7 @@ async function get({ baseUrl, apiKey, sleep }: Service, path: string, options: {
   // End.
   for (let attempt = 0; ; attempt++) {
     try {
-      const response = await fetch(baseUrl + path, { headers: { Authorization: `Bearer ${apiKey}` } })
+      const response = await get(path)
       const body = await response.json()
       if (response.status < 500) return body
       throw new Error(`status ${response.status}`)

@@ -24,7 +24,6 @@ interface FurtherCase {
   readonly run: (surroundings: Surroundings) => Promise<unknown>
 }
 
-/** Ten bugs from public issue trackers. */
 export const cases = [
   {
     name: 'retry-after-in-milliseconds',

@@ -1,16 +1,20 @@
-import { symlinkSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../cli/in-process.ts'
+import { batchEmulator, createBatch } from '../support/batches.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { folderWith } from '../support/endpoint-folder.ts'
 import { blocksOf, readPages } from './pages.ts'
 
-const examples = [...readPages()]
+const blocks = [...readPages()]
   .flatMap(([page, text]) => blocksOf(page, text))
-  .filter(({ language, code }) => language === 'ts' && /export default (?:\[|defineEndpoint)/.test(code))
+  .filter(({ language }) => language === 'ts')
+const endpoints = blocks.filter(({ code }) => /export default (?:\[|defineEndpoint)/.test(code))
+const scenarios = blocks.filter(({ code }) => code.includes('export default defineScenario('))
 
 test('the first example of endpoints writes a note and lists it', async () => {
-  const folder = folderWith({ 'notes.ts': examples[0]?.code ?? '' })
+  const folder = folderWith({ 'notes.ts': endpoints[0]?.code ?? '' })
   // The example imports zod, as the project of a user does.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
   const emulator = await testEmulator({ endpoints: folder })
@@ -21,7 +25,7 @@ test('the first example of endpoints writes a note and lists it', async () => {
 })
 
 test('the example of a stream sends server-sent events', async () => {
-  const emulator = await testEmulator({ endpoints: folderWith({ 'converse.ts': examples[1]?.code ?? '' }) })
+  const emulator = await testEmulator({ endpoints: folderWith({ 'converse.ts': endpoints[1]?.code ?? '' }) })
   expect((await emulator.post('/converse', {})).text).toContain('event: delta\ndata: {"text":"Hel"}\n\n')
 })
 
@@ -48,3 +52,28 @@ test('the examples of init --endpoints answer a question, keep the messages, fin
   expect((await emulator.get('/search')).status).toBe(400)
   expect((await emulator.control('GET', '/endpoints')).body).toMatchObject({ problems: [], warnings: [] })
 })
+
+test('the pages contain an example of a scenario', () => {
+  expect(scenarios).not.toEqual([])
+})
+
+test.for(scenarios.map((block) => [`${block.page}:${block.line}`, block.code] as const))(
+  'the scenario of %s runs through its whole timeline without an error',
+  async ([, code]) => {
+    const folder = temporaryDirectory()
+    writeFileSync(join(folder, 'example.ts'), code)
+    const emulator = await batchEmulator({}, { rate: 0, scenarios: folder })
+    const started = await emulator.control('POST', '/scenarios/example/start')
+    expect(started.status, started.text).toBe(200)
+    const { id } = await createBatch(emulator, { items: 1 })
+    expect((await emulator.control('POST', '/clock/advance', { by: '1h' })).status).toBe(200)
+    const polls = [
+      await emulator.get(`/batch-predictions/${id}`),
+      await emulator.get(`/batch-predictions/${id}`),
+    ]
+    expect(polls.map(({ status }) => status)).toEqual([429, 200])
+    expect(polls[1]?.body.status).toBe('failed')
+    const { active } = (await emulator.control('GET', '/scenarios')).body
+    expect(active).toMatchObject({ name: 'example', problem: null, last_error: null })
+  },
+)
