@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator/emulator.ts'
-import { alive, dataFolder, killedData, organizations, putOrganization } from '../support/data-folder.ts'
+import { alive, dataFolder, organizations, putOrganization } from '../support/data-folder.ts'
 
 /** A folder with these persisted sandboxes, each with an organization of its name. */
 async function folderWith(names: readonly string[], rate = 0): Promise<string> {
@@ -88,15 +88,6 @@ test('a sandbox with a running clock is opened before its next event is due, one
   const { emulator } = await alive(data, { hostTime: () => due - 30_000 })
   expect(await nextOpened(emulator)).toBe('running')
   expect(emulator.sandboxes.saved()).toEqual([{ name: 'still', problem: null }])
-})
-
-test('a sandbox is opened after a kill, because wakes_at in its file can be wrong', async () => {
-  const data = dataFolder()
-  const { control, in: sandbox } = await alive(data)
-  await control('POST', '/sandboxes', { name: 'a', persist: true })
-  await putOrganization(sandbox('a'), 'late')
-  const { emulator } = await alive(killedData(data))
-  expect(await nextOpened(emulator)).toBe('a')
 })
 
 test('a directory, a FIFO or half a document in place of a sandbox file affects only that sandbox', async () => {

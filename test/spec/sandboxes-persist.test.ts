@@ -80,22 +80,6 @@ test('a sandbox with its own start is on the disk at once, and resets to that st
   }
 })
 
-test('a sandbox created from a snapshot resets to it after a restart, also if the snapshot is deleted', async () => {
-  const { data, control, in: sandbox, emulator } = await begun()
-  await putOrganization(control, 'one')
-  await control('POST', '/clock/advance', { by: '3h' })
-  await control('POST', '/snapshots', { name: 'base' })
-  const then = contentOf((await control('GET', '/snapshots/base')).body)
-  await control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'base', persist: true })
-  await control('DELETE', '/snapshots/base')
-  await putOrganization(sandbox('fork'), 'two')
-  await emulator.close()
-  const fork = (await alive(data)).in('fork')
-  expect(await organizations(fork)).toEqual(['one', 'two'])
-  await fork('POST', '/reset')
-  expect(await contentIn(fork)).toBe(then)
-})
-
 test('a sandbox with persist but without its own start resets to the start of the emulator', async () => {
   const { data, emulator } = await keeping()
   await emulator.close()
@@ -166,14 +150,4 @@ test('a sandbox file that was added to the folder after the start is not overwri
   expect([response.status, response.body.error]).toEqual([409, 'conflict'])
   expect(response.body.mitigation).toContain('Start the emulator again')
   expect(filesIn(data)).toEqual(['default.json', 'sandboxes/found.json'])
-})
-
-test('snapshots of an earlier sandbox with the same name are moved aside and reported', async () => {
-  const { data, control, in: sandbox, said } = await begun()
-  mkdirSync(join(data, 'snapshots/kept'), { recursive: true })
-  writeFileSync(join(data, 'snapshots/kept/base.json'), JSON.stringify((await control('GET', '/state')).body))
-  await control('POST', '/sandboxes', { name: 'kept', persist: true })
-  expect((await sandbox('kept')('GET', '/snapshots')).body.data).toEqual([])
-  expect(filesIn(data)).toContain('snapshots/kept.orphaned-1/base.json')
-  expect(said).toEqual([expect.stringContaining('kept.orphaned-1')])
 })

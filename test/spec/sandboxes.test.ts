@@ -49,8 +49,10 @@ test('a creation is a 201 with the fields of the list, and the paths in it lead 
   expect((await control('GET', '/sandboxes/default')).body.requests).toBe(0)
 })
 
-test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them', async () => {
-  const { control, in: sandbox } = await testEmulator()
+test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them alone', async () => {
+  const { control, in: sandbox, post, digest } = await testEmulator()
+  await post('/pages', { name: 'Plan' })
+  const others = digest()
   const settings = { unknown_fields: 'reject' }
   const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
   const clock = '2030-01-02T00:00:00.000Z'
@@ -65,6 +67,7 @@ test('a sandbox starts from its own fixtures, seed, clock and settings, and rese
   expect((await w1('POST', '/reset', { seed: 9 })).body).toMatchObject({ seed: 9, now: clock })
   expect((await w1('POST', '/reset')).status).toBe(200)
   expect((await w1('GET', '/state')).body).toEqual({ ...before, revision: expect.any(Number) })
+  expect(digest()).toBe(others)
 })
 
 const PACE = { rate: 60, skip_on_poll: true }

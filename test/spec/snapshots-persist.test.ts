@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CallControl } from '../support/control.ts'
@@ -66,27 +66,4 @@ test('a snapshot of a sandbox in memory, or of an ephemeral emulator, leaves no 
   const { control } = await alive(ephemeral, { ephemeral: true })
   expect((await control('POST', '/snapshots', { name: 'base' })).status).toBe(201)
   expect(filesIn(ephemeral)).toEqual([])
-})
-
-test('a damaged file is listed with its problem, and refused with its position and the fix', async () => {
-  const data = dataFolder()
-  const { control } = await alive(data)
-  for (const name of ['base', 'whole']) await control('POST', '/snapshots', { name })
-  const file = join(data, 'snapshots/default/base.json')
-  writeFileSync(file, readFileSync(file, 'utf8').slice(0, 200))
-  expect((await control('GET', '/snapshots')).body.data).toMatchObject([
-    { name: 'base', saved_at: null, problem: expect.stringContaining(`${file}:`) },
-    { name: 'whole', problem: null },
-  ])
-  for (const [method, path, body] of [
-    ['POST', '/snapshots/base/restore'],
-    ['GET', '/snapshots/base'],
-    ['POST', '/sandboxes', { name: 'w1', from_snapshot: 'base' }],
-  ] as const) {
-    const response = await control(method, path, body)
-    expect([response.status, response.body.error]).toEqual([409, 'conflict'])
-    expect(response.body.message).toMatch(/base\.json:\d+:\d+: /)
-    expect(response.body.mitigation).toContain('Fix the file')
-  }
-  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })

@@ -185,19 +185,6 @@ test('a list of stubs is written as a whole or not at all', async () => {
   expect((await emulator.control('DELETE', '/stubs/stub-2')).body.path).toBe('/other')
 })
 
-test('stubs are part of the sandbox: a snapshot and a restart keep them, and a reset removes them', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/stubs', stub)
-  await emulator.control('POST', '/snapshots', { name: 'with' })
-  await emulator.control('DELETE', '/stubs')
-  expect((await emulator.get('/search')).status).toBe(501)
-  await emulator.control('POST', '/snapshots/with/restore')
-  expect((await emulator.get('/search')).status).toBe(200)
-  expect((await (await emulator.restart()).get('/search')).body).toEqual(stub.body)
-  await emulator.control('POST', '/reset')
-  expect((await emulator.get('/search')).status).toBe(501)
-})
-
 test('a fixtures document can contain stubs, and a later one replaces a stub by its id', async () => {
   const emulator = await testEmulator()
   const load = async (...stubs: object[]) => (await emulator.control('POST', '/fixtures', { stubs })).body

@@ -23,14 +23,6 @@ test('faults apply to webhooks for the inbox: a duplicate arrives twice', async 
   expect(copy).toMatchObject({ copy_of: first.id, body: first.body })
 })
 
-test('a subscription has either a URL or the inbox', async () => {
-  const { emulator } = await withInbox()
-  const neither = await emulator.control('POST', '/webhooks', {})
-  expect(neither.body.message).toContain('/url: is required, unless inbox is true')
-  const both = await emulator.control('POST', '/webhooks', { inbox: true, url: 'http://127.0.0.1:9000/hook' })
-  expect(both.body.message).toContain('/inbox: must not be given together with url')
-})
-
 test('the inbox shows whether a signature is valid, and responds with the status of the setting', async () => {
   const { emulator, created, finish, inbox } = await withInbox()
   expect(await inbox()).toEqual([])
