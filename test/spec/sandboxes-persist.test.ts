@@ -35,7 +35,7 @@ async function keeping(start: object = {}) {
 
 const contentIn = async (control: CallControl) => contentOf((await control('GET', '/state')).body)
 
-test('a sandbox with persist exists after a restart, and one without does not', async () => {
+test('a sandbox with persist exists after a restart, and resets to the start of the emulator; one without does not', async () => {
   const { data, control, in: sandbox, kept, emulator } = await keeping()
   await control('POST', '/sandboxes', { name: 'lost' })
   for (const name of ['kept', 'lost']) await putOrganization(sandbox(name), 'one')
@@ -43,13 +43,16 @@ test('a sandbox with persist exists after a restart, and one without does not', 
   const then = (await kept('GET', '/state')).body
   await emulator.close()
   expect(filesIn(data)).toEqual(['default.json', 'sandboxes/kept.json', 'snapshots/kept/base.json'])
-  const second = await alive(data)
+  const second = await alive(data, { fixtures: OWN.fixtures, seed: 8 })
+  const again = second.in('kept')
   expect((await second.control('GET', '/sandboxes')).body.data).toMatchObject([
     { name: 'default', persist: true },
     { name: 'kept', persist: true },
   ])
-  expect((await second.in('kept')('GET', '/state')).body).toEqual(then)
-  expect((await second.in('kept')('GET', '/snapshots')).body.data).toMatchObject([{ name: 'base' }])
+  expect((await again('GET', '/state')).body).toEqual(then)
+  expect((await again('GET', '/snapshots')).body.data).toMatchObject([{ name: 'base' }])
+  expect((await again('POST', '/reset')).body.seed).toBe(8)
+  expect(await organizations(again)).toEqual(['org-own'])
 })
 
 test('a sandbox with its own start is on the disk at once, and resets to that start, also after a restart and a kill', async () => {
@@ -78,16 +81,6 @@ test('a sandbox with its own start is on the disk at once, and resets to that st
       expect(await contentIn(again)).toBe(start)
     }
   }
-})
-
-test('a sandbox with persist but without its own start resets to the start of the emulator', async () => {
-  const { data, emulator } = await keeping()
-  await emulator.close()
-  expect(filesIn(data)).toEqual(['default.json', 'sandboxes/kept.json'])
-  const kept = (await alive(data, { fixtures: OWN.fixtures, seed: 8 })).in('kept')
-  expect(await organizations(kept)).toEqual([])
-  expect((await kept('POST', '/reset')).body.seed).toBe(8)
-  expect(await organizations(kept)).toEqual(['org-own'])
 })
 
 test('a deleted sandbox leaves no file, and does not exist after a restart', async () => {

@@ -1,6 +1,4 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { advance } from '../../src/core/time/advance.ts'
-import { DAY } from '../../src/core/time/instant.ts'
 import { real } from '../../src/core/time/real.ts'
 import { setClock } from '../../src/core/time/run-events.ts'
 import { keepAwake } from '../../src/emulator/keep-awake.ts'
@@ -65,20 +63,6 @@ test.for([true, false])(
     expect(said).toEqual([])
   },
 )
-
-test('closing the emulator stops an advance in progress before events after a pending webhook', async () => {
-  const receiver = await webhookReceiver(silent)
-  const { emulator, said } = await alive(dataFolder(), { fixtures: busyEmulator(receiver.url) })
-  const { sandbox } = emulator
-  await receiver.arrived(1)
-  const from = sandbox.clock.now
-  const ended = advance(sandbox, { to: (now) => now + DAY }).catch(({ code }) => code)
-  await new Promise(setImmediate)
-  await emulator.close()
-  expect(await ended).toBe('conflict')
-  expect(sandbox.clock.now).toBe(from)
-  expect(said).toEqual([])
-})
 
 test('no sandbox is created once the emulator closes, so that no file stays locked', async () => {
   const data = dataFolder()

@@ -108,17 +108,6 @@ const pointersIn = (document: unknown) => {
   return 'issues' in checked ? checked.issues.map(({ pointer }) => pointer) : []
 }
 
-test('all issues of a document are reported at once', async () => {
-  const { sandbox } = await testEmulator({ collections: sampleRecords })
-  const document: Any = structuredClone(sandbox.document())
-  document.counters.ids = -1
-  document.schedule = [scheduled, { ...scheduled, kind: 'x' }]
-  Object.assign(document.collections.files[0], { pages: 'ten', colour: 'red' })
-  document.collections.agents.push(null)
-  const places = ['agents/1', 'files/0/colour', 'files/0/pages'].map((place) => `/collections/${place}`)
-  expect(pointersIn(document).sort()).toEqual([...places, '/counters/ids', '/schedule/1/id'])
-})
-
 test('an invalid record is reported without the records that refer to it', async () => {
   const { sandbox } = await testEmulator({ collections: sampleRecords })
   const document: Any = structuredClone(sandbox.document())
