@@ -1,13 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { MAX_SANDBOXES } from '../../src/core/sandboxes/sandboxes.ts'
-import { openEmulator } from '../../src/emulator/emulator.ts'
-import { baseCollections, KEYS } from '../support/base-state.ts'
-import { folder } from '../support/disk-emulator.ts'
+import { KEYS } from '../support/base-state.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { lastEntry, made, sandboxOf, send } from '../support/send.ts'
 
@@ -160,31 +156,5 @@ test('sandboxes beyond the maximum are refused, and the others continue', async 
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
   expect(refused.body.mitigation).toContain('"workspace-emulator sandbox delete NAME"')
   expect((await send(emulator, 'POST', '/@w2/__emulator/reset')).status).toBe(409)
-  expect((await send(emulator, 'GET', VIEWS)).status).toBe(200)
-})
-
-test('fixtures that become invalid refuse new sandboxes with the reason, until they are fixed', async () => {
-  const file = join(folder(onTestFinished), 'fixtures.json')
-  const write = (content: string) => writeFileSync(file, content)
-  const whole = JSON.stringify({ collections: baseCollections })
-  write(whole)
-  let now = Date.parse('2026-03-01T12:00:00Z')
-  const running = await openEmulator({ port: 0, ephemeral: true, fixtures: file, hostTime: () => now })
-  onTestFinished(() => running.close())
-  const emulator = { emulator: running }
-  write('{')
-  // A starting state that is a minute old is built again.
-  now += 60_000
-  for (const refused of [
-    await send(emulator, 'GET', VIEWS),
-    await send(emulator, 'POST', '/@w1/__emulator/clock/advance'),
-  ]) {
-    expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
-    const reason = `cannot be created, because its starting state is not valid: ${file}: /:`
-    expect(refused.body.message).toContain(reason)
-  }
-  expect(made(emulator)).toEqual([])
-  expect((await send(emulator, 'GET', '/v1/data-views')).status).toBe(200)
-  write(whole)
   expect((await send(emulator, 'GET', VIEWS)).status).toBe(200)
 })

