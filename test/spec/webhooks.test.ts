@@ -4,7 +4,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { batchResponse } from '../../src/service/batch-predictions/schema.ts'
 import { callBatches } from '../support/batch-calls.ts'
-import { aBatch, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
+import { aBatch, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
@@ -22,16 +22,6 @@ async function end(emulator: TestEmulator, id: string, status: string): Promise<
     await pass(emulator, '0s')
   }
 }
-
-const OPEN = ['validating', 'in_progress', 'finalizing', 'cancelling']
-
-test.for(OPEN)('a batch that is %s has sent no webhook', { tags: ['R232'] }, async (status) => {
-  const { emulator, receiver } = await webhookEmulator()
-  const { id } = await createBatch(emulator)
-  await bring(emulator, id, status)
-  await pass(emulator, '0s')
-  expect([receiver.received, await deliveriesOf(emulator)]).toEqual([[], []])
-})
 
 test.for(TERMINAL)(
   'a batch that becomes %s sends one webhook, equal to a retrieve at that instant',
@@ -58,15 +48,6 @@ test.for(TERMINAL)(
     expect([total, Object.values<number>(parts).reduce((sum, count) => sum + count)]).toEqual([4, 4])
   },
 )
-
-test('a results_url can be relative to the base URL', { tags: ['R208', 'R236'] }, async () => {
-  const settings = { 'batch.results_url': 'base_relative' }
-  const { emulator, receiver } = await webhookEmulator(undefined, { settings })
-  const { id } = await createBatch(emulator)
-  await end(emulator, id, 'completed')
-  expect(receiver.received[0]?.body.results_url).toBe(`/batch-predictions/${id}/results`)
-  expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
-})
 
 test('cancels, advances and a restart send no second webhook', { tags: ['R233', 'R105'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
