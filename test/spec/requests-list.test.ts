@@ -29,10 +29,7 @@ test('an entry has its sandbox, how that was chosen, its idempotency key, and it
 test.for<[query: string, expected: number[]]>([
   ['method=POST', [2, 3]],
   ['method=post&status=2xx', [2, 3]],
-  ['path=/v1/data-views', [1]],
   ['path=/v1/conversations/*', [4, 5]],
-  ['path=*-predictions', [2, 3]],
-  ['idempotency_key=try-1', [2]],
   ['idempotency_key=try-*&limit=1', [3]],
   ['sandbox=default&operation=data-views.list', [1]],
   ['path=/data-views', []],

@@ -67,16 +67,13 @@ test('a started scenario applies its records, settings, clock, faults, stubs, st
 test('pace and outcomes apply to batches that are created after the start', async () => {
   const settings = { 'batch.pace': { validating: '9s', finalizing: '7s' } }
   const emulator = await scenarioEmulator({ whole }, { settings })
-  const before = await createBatch(emulator)
+  const planned = async () =>
+    (await emulator.control('GET', `/batches/${(await createBatch(emulator)).id}`)).body.plan
+  expect((await planned()).pace.validating).toBe('9s')
   await emulator.start('whole')
-  const after = await createBatch(emulator)
-  const planOf = async (id: string) => (await emulator.control('GET', `/batches/${id}`)).body.plan
-  expect((await planOf(before.id)).pace.validating).toBe('9s')
   // A phase without a pace in the scenario keeps its pace from the settings.
-  expect(await planOf(after.id)).toMatchObject({
-    pace: { validating: 'immediate', finalizing: '7s' },
-    stages: [{ from: 0, outcomes: whole.outcomes }],
-  })
+  const pace = { validating: 'immediate', finalizing: '7s' }
+  expect(await planned()).toMatchObject({ pace, stages: [{ from: 0, outcomes: whole.outcomes }] })
   await emulator.stop()
   expect(await overridesOf(emulator)).toEqual(settings)
 })
@@ -112,31 +109,25 @@ test('starting a scenario replaces the active one, and simultaneous starts run o
   expect(await overridesOf(emulator)).toEqual({})
 })
 
-test('GET /scenarios lists every script, either valid or with its error by file and line', async () => {
-  const emulator = await scenarioEmulator({ whole, other: {} })
+test('every script is listed, either valid or with its error by file and line, and starts if it ever was valid', async () => {
+  const stubs = [{ method: 'GET', path: '/search', body: 'ok' }]
+  const emulator = await scenarioEmulator({ whole, other: { stubs } })
   emulator.scenarios.spoil('other', 'must be an object')
   emulator.scenarios.spoil('worse', 'is empty')
   await emulator.start('whole')
   const { body } = await emulator.control('GET', '/scenarios')
   expect(body).toMatchObject({ object: 'list', active: { name: 'whole' } })
   const shown = { file: '/scenarios/whole.ts', description: 'One of everything' }
-  const error = '/scenarios/other.ts:3: must be an object'
+  const [error, broken] = ['/scenarios/other.ts:3: must be an object', '/scenarios/worse.ts:3: is empty']
   expect(body.data).toMatchObject([
     { name: 'other', valid: false, error, generation: 1, active: false },
     { name: 'whole', valid: true, error: null, generation: 1, active: true, ...shown },
-    { name: 'worse', valid: false, error: '/scenarios/worse.ts:3: is empty', generation: null },
+    { name: 'worse', valid: false, error: broken, generation: null },
   ])
-})
-
-test('an unknown scenario is refused with the nearest name, a broken one with file and line', async () => {
-  const other = { stubs: [{ method: 'GET', path: '/search', body: 'ok' }] }
-  const emulator = await scenarioEmulator({ whole, other })
   const unknown = 'There is no scenario "whola". Did you mean "whole"?'
   expect(await refused(emulator, 'whola')).toMatchObject({ status: 404, message: unknown })
-  emulator.scenarios.spoil('worse', 'is empty')
-  const broken = 'The scenario "worse" is broken: /scenarios/worse.ts:3: is empty'
-  expect(await refused(emulator, 'worse')).toMatchObject({ status: 409, message: broken })
-  emulator.scenarios.spoil('other', 'must be an object')
+  const message = `The scenario "worse" is broken: ${broken}`
+  expect(await refused(emulator, 'worse')).toMatchObject({ status: 409, message })
   expect((await emulator.start('other')).status).toBe(200)
   expect((await emulator.get('/search')).body).toBe('ok')
 })

@@ -81,7 +81,6 @@ test('a function is called at the instant of its step with the sandbox at that t
   const { id } = await createBatch(emulator)
   const { events } = await emulator.pass('1h')
   expect(seen).toMatchObject([{ now: at(10), collections: expect.arrayContaining(['files']) }])
-  expect(seen[0]?.event).toBeUndefined()
   const batch = await retrieve(emulator, id)
   const [files, shownBatch] = shown
   expect(files).toEqual(emulator.state('files'))
@@ -129,27 +128,25 @@ test('clear without an id removes only the rules of the scenario', async () => {
 test('a function can move and change batches like the control interface', async () => {
   const emulator = await started(
     step(({ records }) => {
-      const [a = '', b = '', c = '', d = ''] = records().map(({ id }) => String(id))
+      const [a = '', b = '', c = ''] = records().map(({ id }) => String(id))
       return [
         { kind: 'move', id: a, move: 'fail', body: { detail: 'Because.' } },
         { kind: 'move', id: b, move: 'complete', body: {} },
         { kind: 'move', id: b, move: 'cleanup', body: {} },
-        { kind: 'move', id: c, move: 'expire', body: {} },
-        { kind: 'move', id: d, move: 'change', body: { pace: { in_progress: '1m' } } },
+        { kind: 'move', id: c, move: 'change', body: { pace: { in_progress: '1m' } } },
       ]
     }),
   )
   const ids: string[] = []
-  for (let n = 0; n < 4; n++) ids.push((await createBatch(emulator)).id)
+  for (let n = 0; n < 3; n++) ids.push((await createBatch(emulator)).id)
   await emulator.pass('10m')
   expect(await Promise.all(ids.map((id) => retrieve(emulator, id)))).toMatchObject([
     { status: 'failed', error: { detail: expect.stringContaining('Because.') } },
     { status: 'completed', results_url: null },
-    { status: 'expired' },
     { status: 'in_progress' },
   ])
   await emulator.pass('2m')
-  expect((await retrieve(emulator, ids[3] ?? '')).status).toBe('completed')
+  expect((await retrieve(emulator, ids[2] ?? '')).status).toBe('completed')
 })
 
 const failing = (body: object) => ({ kind: 'move', id: 'b', move: 'fail', body }) as ScenarioCommand

@@ -103,7 +103,6 @@ test('the body of a request to a stub has to be JSON, and a stub without a body 
   const body = { got: { $request: '/body' } }
   await emulator.control('POST', '/stubs', { method: 'POST', path: '/notes', body })
   expect((await emulator.request('POST', '/notes', { raw: '{' })).body.error).toBe('malformed_json')
-  expect((await emulator.request('POST', '/notes', { raw: 'x', type: 'text/plain' })).status).toBe(415)
   expect((await emulator.post('/notes')).body).toEqual({})
   await emulator.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
   expect(await emulator.delete('/notes/1')).toMatchObject({ status: 204, text: '' })

@@ -4,11 +4,11 @@ import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
+const url = 'http://127.0.0.1:1/'
+
 test('a subscription can be created, listed without its secret, and removed', async () => {
   const { emulator } = await webhookEmulator()
-  const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { url } = receiver
   const { body } = await emulator.control('POST', '/webhooks', { url, events, secret: 'hush' })
   const created_at = '2026-03-01T12:00:00.000Z'
   expect(body).toEqual({ id: expect.any(String), url, events, has_secret: true, created_at })
@@ -17,15 +17,10 @@ test('a subscription can be created, listed without its secret, and removed', as
   expect(listed.text).not.toContain('hush')
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
-  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  await emulator.control('POST', '/webhooks', { url })
   expect((await emulator.control('DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
   expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([])
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(receiver.received).toEqual([])
 })
-
-const url = 'http://127.0.0.1:1/'
 
 test.for([
   ['POST', '', { url: 'ftp://127.0.0.1/' }, '/url', 'http or https'],
@@ -49,18 +44,13 @@ test.for([
 })
 
 test('subscriptions in settings exist in every sandbox, and DELETE does not remove them', async () => {
-  const receiver = await webhookReceiver()
-  const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'webhooks.subscriptions': [{ url: receiver.url, secret: 'quiet' }] },
-  })
+  const settings = { 'webhooks.subscriptions': [{ url, secret: 'quiet' }] }
+  const { emulator } = await webhookEmulator(undefined, { settings })
   await emulator.control('DELETE', '/webhooks')
-  const fixed = { id: null, url: receiver.url, has_secret: true, created_at: null }
+  const fixed = { id: null, url, has_secret: true, created_at: null }
   const listed = await emulator.control('GET', '/webhooks')
   expect(listed.body.data).toMatchObject([fixed])
   expect(listed.text).not.toContain('quiet')
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(receiver.received).toHaveLength(1)
 })
 
 test('a subscription can be changed, and keeps what the change does not name', async () => {
