@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { KEYS } from '../support/base-state.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { made, type Said, send } from '../support/send.ts'
 
@@ -56,16 +55,6 @@ test('with sandboxes: strict unknown names are refused on the API too, until one
   for (const prefix of ['/@typo', ''])
     expect((await send(emulator, 'GET', `${prefix}/v1/data-views`)).status).toBe(200)
   expect(made(emulator)).toEqual(['typo'])
-})
-
-test('a client without the control token creates no sandbox', async () => {
-  const emulator = await testEmulator({ controlToken: 'secret' })
-  for (const said of [KEYLESS, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${KEYS.KU}` }])
-    expect((await send(emulator, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
-  expect(made(emulator)).toEqual([])
-  const said = { authorization: 'Bearer secret', json: { by: '1h' } }
-  expect((await send(emulator, 'POST', '/@w1/__emulator/clock/advance', said)).status).toBe(200)
-  expect(made(emulator)).toEqual(['w1'])
 })
 
 test('routes without a sandbox, unknown routes and invalid bodies create no sandbox', async () => {

@@ -90,12 +90,8 @@ test('a write to a sandbox that is no longer kept awake sets no timer', async ()
 })
 
 test.for<[how: string, end: (life: Life) => Promise<unknown>, description: string]>([
-  [
-    'deleting a sandbox',
-    ({ control }) => control('DELETE', '/sandboxes/w'),
-    'The sandbox was removed during the wait.',
-  ],
-  ['closing the emulator', ({ emulator }) => emulator.close(), 'The emulator is closing.'],
+  ['a deletion', ({ control }) => control('DELETE', '/sandboxes/w'), 'The sandbox was removed during'],
+  ['a close', ({ emulator }) => emulator.close(), 'The emulator is closing.'],
 ])(
   '%s ends waits for requests at once with the reason, and cuts no connection',
   async ([, end, description]) => {
@@ -109,7 +105,8 @@ test.for<[how: string, end: (life: Life) => Promise<unknown>, description: strin
     await end(life)
     for (const { status, body } of await Promise.all(waiting)) {
       expect(status).toBe(409)
-      expect(body).toMatchObject({ passed: false, timed_out: false, description })
+      expect(body).toMatchObject({ passed: false, timed_out: false })
+      expect(body.description).toContain(description)
     }
     expect(life.said).toEqual([])
   },

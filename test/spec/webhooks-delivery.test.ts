@@ -1,9 +1,7 @@
 // @module-tag U060
 import { expect, test } from 'vitest'
-import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { createBatch, intervene } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
-import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 test('by default a webhook is not signed and not retried, and its type is in X-Emulator-Event', async () => {
   const { emulator, receiver } = await webhookEmulator(() => 500)
@@ -52,20 +50,6 @@ test('a subscription with an allowed URL is accepted, and one with the URL of th
     expect((await subscribe(url)).status, url).toBe(200)
   const own = await subscribe(`http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`)
   expect([own.status, own.body.message]).toEqual([400, expect.stringContaining('belongs to the emulator')])
-})
-
-test('a forbidden URL is never contacted, also for a subscription that was written as a record', async () => {
-  const receiver = await webhookReceiver()
-  const { emulator } = await webhookEmulator()
-  const urls = [`http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`, receiver.url]
-  for (const [index, url] of urls.entries()) {
-    const record = { url, created_at: '2026-01-01T00:00:00.000Z' }
-    expect((await emulator.control('PUT', `/state/webhooks/hook-${index}`, record)).status).toBe(201)
-  }
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  const errors = (await deliveriesOf(emulator)).map(({ attempts }: Delivery) => attempts[0]?.error)
-  expect(errors.slice(1)).toEqual([expect.stringContaining('belongs to the emulator'), null])
 })
 
 test('only an advance waits for a receiver; other requests do not', async () => {
