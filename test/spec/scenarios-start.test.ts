@@ -171,19 +171,13 @@ test('a rule with an id that is taken refuses the whole scenario, before the clo
   expect(await refused(emulator, 'later')).toMatchObject({ status: 409, message })
 })
 
-test('a scenario with its own instant starts at it, and events due before it run first', async () => {
+test('a scenario with its own instant starts at it, after the events due before, and later only with reset', async () => {
   const emulator = await scenarioEmulator({ later })
   const { id } = await createBatch(emulator)
   expect((await emulator.start('later')).body.started_at).toBe(LATER)
-  expect(await retrieve(emulator, id)).toMatchObject({
-    status: 'completed',
-    in_progress_at: '2026-03-01T12:00:02.000Z',
-  })
+  const in_progress_at = '2026-03-01T12:00:02.000Z'
+  expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', in_progress_at })
   expect(await horizonOf(emulator)).toContainEqual(['2026-03-01T13:10:00.000Z', 'scenario/later/0'])
-})
-
-test('a scenario with a past instant is refused with a mitigation, and starts with reset', async () => {
-  const emulator = await scenarioEmulator({ later })
   await emulator.pass('2h')
   const mitigation = expect.stringContaining('scenario start later --reset')
   expect(await refused(emulator, 'later')).toMatchObject({ status: 409, mitigation })

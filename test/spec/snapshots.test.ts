@@ -36,7 +36,7 @@ test('a restore covers records, batches in progress, clock, schedule, limits, lo
 
 test('an export equals GET /state when it was saved, and an import of it gives the same state and export', async () => {
   const { control, in: sandbox, post } = await withRecords()
-  const { id } = (await post('/batch-predictions', batchBody())).body
+  await post('/batch-predictions', batchBody())
   await control('POST', '/clock/advance', { steps: 1 })
   await control('POST', '/snapshots', { name: 'base' })
   const then = (await control('GET', '/state')).text
@@ -56,9 +56,6 @@ test('an export equals GET /state when it was saved, and an import of it gives t
   expect((await w1('GET', '/snapshots/copied')).body).toEqual({ ...exported, sandbox: 'w1' })
   expect((await control('PUT', '/state', exported)).status).toBe(200)
   expect(contentOf((await control('GET', '/state')).body)).toBe(contentOf(exported))
-  const advance = { until: { batch: id } }
-  const here = await control('POST', '/clock/advance', advance)
-  expect(here).toMatchObject(await w1('POST', '/clock/advance', advance))
 })
 
 test('a list shows each snapshot with instant, revision and number of records', async () => {
