@@ -34,6 +34,17 @@ test('a restore covers records, batches in progress, clock, schedule, limits, lo
   expect((await post('/pages', { name: 7 })).status).toBe(422)
 })
 
+test('a restored running clock continues from the saved instant', async () => {
+  let host = Date.parse('2026-03-01T12:00:00.000Z')
+  const { control } = await testEmulator({ rate: 10, hostTime: () => host })
+  host += 100
+  await control('POST', '/snapshots', { name: 'running' })
+  host += 3_600_000
+  expect((await control('POST', '/snapshots/running/restore')).body.now).toBe('2026-03-01T12:00:01.000Z')
+  host += 1_000
+  expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:11.000Z')
+})
+
 test('an export equals GET /state when it was saved, and an import of it gives the same state and export', async () => {
   const { control, in: sandbox, post } = await withRecords()
   await post('/batch-predictions', batchBody())
