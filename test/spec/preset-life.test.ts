@@ -44,7 +44,7 @@ test('each preset fires a fixed number of times or until it is removed, as its d
   }
 })
 
-test('arming a preset again replaces its spent rule, but not one that can still fire', async () => {
+test('arming a preset again replaces its spent rule, but not one that can still fire or has its own id', async () => {
   const emulator = await testEmulator()
   const arm = async () => (await emulator.control('POST', '/faults', { preset: 'fin-before-headers' })).body
   expect(await arm()).toMatchObject({ id: 'fin-before-headers', times: 1 })
@@ -54,15 +54,11 @@ test('arming a preset again replaces its spent rule, but not one that can still 
   expect(await arm()).toMatchObject({ id: 'fin-before-headers-2' })
   expect(await statuses(emulator, 3)).toEqual([null, null, 200])
   expect(await rules(emulator)).toHaveLength(2)
-})
-
-test('the id of a spent rule that is not a preset stays taken', async () => {
-  const emulator = await testEmulator()
   const own = { id: 'mine', match: 'everything', times: 1, do: [{ respond: { status: 503 } }] }
   await emulator.control('POST', '/faults', own)
   expect(await statuses(emulator, 2)).toEqual([503, 200])
-  expect((await emulator.control('POST', '/faults', own)).status).toBe(409)
-  expect((await emulator.control('POST', '/faults', { id: 'mine', preset: 'slow' })).status).toBe(409)
+  for (const rule of [own, { id: 'mine', preset: 'slow' }])
+    expect((await emulator.control('POST', '/faults', rule)).status).toBe(409)
 })
 
 test.for([

@@ -116,18 +116,6 @@ test('emptying the log does not remove requests that the wait has counted', asyn
   expect((await response).body).toMatchObject({ passed: true, actual: 2 })
 })
 
-test('several clients can wait at once for different requests', async () => {
-  const { emulator, listening } = await observedEmulator()
-  const lists = wait(emulator, LIST)
-  const creations = wait(emulator, { operation: 'books.create' })
-  await vi.waitUntil(() => listening.size === 2, { timeout: 120_000 })
-  emulator.perform('books.list')
-  expect((await lists).status).toBe(200)
-  expect(listening.size).toBe(1)
-  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
-  expect((await creations).status).toBe(200)
-})
-
 test.for<[body: object, pointer: string]>([
   [{ match: {} }, '/match'],
   [{ match: { method: 'GET' }, count: 0 }, '/count'],

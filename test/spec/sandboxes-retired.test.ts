@@ -1,6 +1,4 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { advance } from '../../src/core/time/advance.ts'
-import { DAY } from '../../src/core/time/instant.ts'
 import { real } from '../../src/core/time/real.ts'
 import { setClock } from '../../src/core/time/run-events.ts'
 import { keepAwake } from '../../src/emulator/keep-awake.ts'
@@ -66,20 +64,6 @@ test.for([true, false])(
   },
 )
 
-test('closing the emulator stops an advance in progress before events after a pending webhook', async () => {
-  const receiver = await webhookReceiver(silent)
-  const { emulator, said } = await alive(dataFolder(), { fixtures: busyEmulator(receiver.url) })
-  const { sandbox } = emulator
-  await receiver.arrived(1)
-  const from = sandbox.clock.now
-  const ended = advance(sandbox, { to: (now) => now + DAY }).catch(({ code }) => code)
-  await new Promise(setImmediate)
-  await emulator.close()
-  expect(await ended).toBe('conflict')
-  expect(sandbox.clock.now).toBe(from)
-  expect(said).toEqual([])
-})
-
 test('no sandbox is created once the emulator closes, so that no file stays locked', async () => {
   const data = dataFolder()
   const { emulator } = await alive(data)
@@ -106,12 +90,8 @@ test('a write to a sandbox that is no longer kept awake sets no timer', async ()
 })
 
 test.for<[how: string, end: (life: Life) => Promise<unknown>, description: string]>([
-  [
-    'deleting a sandbox',
-    ({ control }) => control('DELETE', '/sandboxes/w'),
-    'The sandbox was removed during the wait.',
-  ],
-  ['closing the emulator', ({ emulator }) => emulator.close(), 'The emulator is closing.'],
+  ['a deletion', ({ control }) => control('DELETE', '/sandboxes/w'), 'The sandbox was removed during'],
+  ['a close', ({ emulator }) => emulator.close(), 'The emulator is closing.'],
 ])(
   '%s ends waits for requests at once with the reason, and cuts no connection',
   async ([, end, description]) => {
@@ -125,7 +105,8 @@ test.for<[how: string, end: (life: Life) => Promise<unknown>, description: strin
     await end(life)
     for (const { status, body } of await Promise.all(waiting)) {
       expect(status).toBe(409)
-      expect(body).toMatchObject({ passed: false, timed_out: false, description })
+      expect(body).toMatchObject({ passed: false, timed_out: false })
+      expect(body.description).toContain(description)
     }
     expect(life.said).toEqual([])
   },

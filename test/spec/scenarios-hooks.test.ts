@@ -5,7 +5,7 @@ import { workspaceService } from '../../src/emulator/service.ts'
 import { cancel, createBatch, retrieve } from '../support/batches.ts'
 import { keptLogger } from '../support/kept-logger.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 import { started } from '../support/started-scenario.ts'
 
 /** A hook that only keeps what it was given. */
@@ -88,14 +88,6 @@ test('a refused request, and records from a scenario, a snapshot or a reset call
   expect(seen).toEqual([])
 })
 
-test('a hook that causes another event is followed by the hook of that event', async () => {
-  const on = { 'batch.created': moving('complete'), 'batch.completed': moving('cleanup') }
-  const emulator = await started({ on })
-  const { id } = await createBatch(emulator)
-  await emulator.pass('0s')
-  expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', results_url: null })
-})
-
 const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
 const run = { agent_id: 'a1', queued_at: '2026-03-01T12:01:00.000Z', cause: 'manual' }
 const putRun = (id: string, more: object): ScenarioCommand => ({
@@ -176,18 +168,4 @@ test('the length of a chain of hooks is in the state document, and a PUT of it k
   expect(chains).toEqual([{ depth: 10, waited: 110 }])
   expect((await emulator.control('PUT', '/state', document)).status).toBe(200)
   expect(emulator.sandbox.document()).toMatchObject({ schedule: document.schedule })
-})
-
-test('a hook that throws does not undo its event, and the next hook is called', async () => {
-  const error = '/scenarios/s.ts:9: nothing here'
-  const fail = () => {
-    throw new Error(error)
-  }
-  const on = { 'batch.completed': fail, 'batch_prediction.completed': asking(putNinth) }
-  const emulator = await started({ on })
-  const { id } = await createBatch(emulator)
-  const { failed } = await emulator.pass('1h')
-  expect((await retrieve(emulator, id)).status).toBe('completed')
-  expect(failed).toMatchObject([{ ref: 'scenario/s/on/batch.completed', error }])
-  expect(emulator.state('organizations').at(-1)?.id).toBe('org-9')
 })

@@ -67,16 +67,13 @@ test('a started scenario applies its records, settings, clock, faults, stubs, st
 test('pace and outcomes apply to batches that are created after the start', async () => {
   const settings = { 'batch.pace': { validating: '9s', finalizing: '7s' } }
   const emulator = await scenarioEmulator({ whole }, { settings })
-  const before = await createBatch(emulator)
+  const planned = async () =>
+    (await emulator.control('GET', `/batches/${(await createBatch(emulator)).id}`)).body.plan
+  expect((await planned()).pace.validating).toBe('9s')
   await emulator.start('whole')
-  const after = await createBatch(emulator)
-  const planOf = async (id: string) => (await emulator.control('GET', `/batches/${id}`)).body.plan
-  expect((await planOf(before.id)).pace.validating).toBe('9s')
   // A phase without a pace in the scenario keeps its pace from the settings.
-  expect(await planOf(after.id)).toMatchObject({
-    pace: { validating: 'immediate', finalizing: '7s' },
-    stages: [{ from: 0, outcomes: whole.outcomes }],
-  })
+  const pace = { validating: 'immediate', finalizing: '7s' }
+  expect(await planned()).toMatchObject({ pace, stages: [{ from: 0, outcomes: whole.outcomes }] })
   await emulator.stop()
   expect(await overridesOf(emulator)).toEqual(settings)
 })
@@ -112,34 +109,30 @@ test('starting a scenario replaces the active one, and simultaneous starts run o
   expect(await overridesOf(emulator)).toEqual({})
 })
 
-test('GET /scenarios lists every script, either valid or with its error by file and line', async () => {
-  const emulator = await scenarioEmulator({ whole, other: {} })
+test('every script is listed, either valid or with its error by file and line, and starts if it ever was valid', async () => {
+  const stubs = [{ method: 'GET', path: '/search', body: 'ok' }]
+  const emulator = await scenarioEmulator({ whole, other: { stubs } })
   emulator.scenarios.spoil('other', 'must be an object')
   emulator.scenarios.spoil('worse', 'is empty')
   await emulator.start('whole')
   const { body } = await emulator.control('GET', '/scenarios')
   expect(body).toMatchObject({ object: 'list', active: { name: 'whole' } })
-  const [other, valid, worse] = body.data
-  expect(other).toMatchObject({ name: 'other', valid: false, generation: 1, active: false })
-  expect(other.error).toBe('/scenarios/other.ts:3: must be an object')
   const shown = { file: '/scenarios/whole.ts', description: 'One of everything' }
-  expect(valid).toMatchObject({ valid: true, error: null, generation: 1, active: true, ...shown })
-  expect(worse).toMatchObject({ valid: false, error: '/scenarios/worse.ts:3: is empty', generation: null })
-})
-
-test('an unknown scenario is refused with the nearest name, a broken one with file and line', async () => {
-  const other = { stubs: [{ method: 'GET', path: '/search', body: 'ok' }] }
-  const emulator = await scenarioEmulator({ whole, other })
+  const [error, broken] = ['/scenarios/other.ts:3: must be an object', '/scenarios/worse.ts:3: is empty']
+  expect(body.data).toMatchObject([
+    { name: 'other', valid: false, error, generation: 1, active: false },
+    { name: 'whole', valid: true, error: null, generation: 1, active: true, ...shown },
+    { name: 'worse', valid: false, error: broken, generation: null },
+  ])
   const unknown = 'There is no scenario "whola". Did you mean "whole"?'
   expect(await refused(emulator, 'whola')).toMatchObject({ status: 404, message: unknown })
-  emulator.scenarios.spoil('worse', 'is empty')
-  const broken = 'The scenario "worse" is broken: /scenarios/worse.ts:3: is empty'
-  expect(await refused(emulator, 'worse')).toMatchObject({ status: 409, message: broken })
-  emulator.scenarios.spoil('other', 'must be an object')
+  const message = `The scenario "worse" is broken: ${broken}`
+  expect(await refused(emulator, 'worse')).toMatchObject({ status: 409, message })
   expect((await emulator.start('other')).status).toBe(200)
   expect((await emulator.get('/search')).body).toBe('ok')
 })
 
+const same = { 'names.cloud_a': 'x', 'names.cloud_b': 'x' }
 const records = { collections: { files: [{ id: 'f' }] } }
 const after = (action: object, at = '1s') => ({ timeline: [{ at, do: [action] }] })
 const byRequest = { id: { param: 'id' }, delete: { collection: 'pages' } }
@@ -150,6 +143,7 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
   ['a setting', { settings: { 'lists.ordr': 'oldest' } }, '/settings/lists.ordr', 'lists.order'],
   ['the pace', { pace: { validating: 'soon' } }, '/pace/validating', 'immediate'],
   ['an outcome', { outcomes: [{ status: 'broken' }] }, '/outcomes/0/status', ''],
+  ['settings that exclude each other', { settings: same }, '/settings/names.cloud_b', ''],
   ['a setting that is also given in short', { settings: { 'batch.pace': {} } }, '/pace', 'batch.pace'],
   ['a record', { fixtures: records }, '/fixtures/collections/files/0/name', ''],
   ['a collection', { fixtures: { collections: { fils: [] } } }, '/fixtures/collections/fils', 'files'],
@@ -169,12 +163,6 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
   },
 )
 
-test('a scenario with settings that are invalid in the sandbox does not start', async () => {
-  const same = { settings: { 'names.cloud_a': 'x', 'names.cloud_b': 'x' } }
-  const emulator = await scenarioEmulator({ same })
-  expect(await refused(emulator, 'same')).toMatchObject({ status: 400 })
-})
-
 test('a rule with an id that is taken refuses the whole scenario, before the clock advances', async () => {
   const emulator = await scenarioEmulator({ later, active: {} })
   await emulator.control('POST', '/faults', refusing('refuse'))
@@ -183,19 +171,13 @@ test('a rule with an id that is taken refuses the whole scenario, before the clo
   expect(await refused(emulator, 'later')).toMatchObject({ status: 409, message })
 })
 
-test('a scenario with its own instant starts at it, and events due before it run first', async () => {
+test('a scenario with its own instant starts at it, after the events due before, and later only with reset', async () => {
   const emulator = await scenarioEmulator({ later })
   const { id } = await createBatch(emulator)
   expect((await emulator.start('later')).body.started_at).toBe(LATER)
-  expect(await retrieve(emulator, id)).toMatchObject({
-    status: 'completed',
-    in_progress_at: '2026-03-01T12:00:02.000Z',
-  })
+  const in_progress_at = '2026-03-01T12:00:02.000Z'
+  expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', in_progress_at })
   expect(await horizonOf(emulator)).toContainEqual(['2026-03-01T13:10:00.000Z', 'scenario/later/0'])
-})
-
-test('a scenario with a past instant is refused with a mitigation, and starts with reset', async () => {
-  const emulator = await scenarioEmulator({ later })
   await emulator.pass('2h')
   const mitigation = expect.stringContaining('scenario start later --reset')
   expect(await refused(emulator, 'later')).toMatchObject({ status: 409, mitigation })

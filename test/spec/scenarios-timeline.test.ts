@@ -20,24 +20,10 @@ const step = (what: Do, more: TestScenario = {}): TestScenario => ({
 
 const kindsOf = (events: readonly { kind: string }[]) => events.map(({ kind }) => kind)
 
-test('a step of actions changes the sandbox at its instant, and is in the result', async () => {
-  const emulator = await started(step([{ state: { id: 'latest', batch: 'fail' } }]))
-  const { id } = await createBatch(emulator)
-  const { events, failed } = await emulator.pass('1h')
-  expect((await retrieve(emulator, id)).failed_at).toBe(at(10))
-  expect(failed).toEqual([])
-  expect(events).toContainEqual({
-    at: at(10),
-    kind: 'scenario.step',
-    ref: 'scenario/s/0',
-    description: 'Step 0 of the scenario s, 10m after its start: 1 action.',
-    caused_by: 'scenario/s',
-  })
-})
-
-test('a step of actions changes records and rules, and stops the clock; its rules end with the scenario', async () => {
+test('a step of actions changes batches, records, rules and clock at its instant; its rules end with the scenario', async () => {
   const records = [{ id: 'org-9', name: 'Ninth' }]
   const actions = [
+    { state: { id: 'latest', batch: 'fail' } },
     { state: { insert_rows: { collection: 'organizations', records } } },
     { state: { delete: { collection: 'files', id: 'file-pdf' } } },
     { arm: rule },
@@ -45,7 +31,17 @@ test('a step of actions changes records and rules, and stops the clock; its rule
     { clock: { freeze: true } },
   ]
   const emulator = await started(step(actions, { clock: { rate: 1 }, faults: [{ ...rule, id: 'first' }] }))
-  await emulator.pass('10m')
+  const { id } = await createBatch(emulator)
+  const { events, failed } = await emulator.pass('10m')
+  expect(failed).toEqual([])
+  expect(events).toContainEqual({
+    at: at(10),
+    kind: 'scenario.step',
+    ref: 'scenario/s/0',
+    description: 'Step 0 of the scenario s, 10m after its start: 6 actions.',
+    caused_by: 'scenario/s',
+  })
+  expect((await retrieve(emulator, id)).failed_at).toBe(at(10))
   expect([emulator.state('organizations').at(-1)?.id, emulator.state('files')]).toEqual(['org-9', []])
   expect(await faultsOf(emulator)).toMatchObject([{ id: 'r', source: 'scenario:s' }])
   expect((await emulator.control('GET', '/clock')).body.rate).toBe(0)
@@ -85,7 +81,6 @@ test('a function is called at the instant of its step with the sandbox at that t
   const { id } = await createBatch(emulator)
   const { events } = await emulator.pass('1h')
   expect(seen).toMatchObject([{ now: at(10), collections: expect.arrayContaining(['files']) }])
-  expect(seen[0]?.event).toBeUndefined()
   const batch = await retrieve(emulator, id)
   const [files, shownBatch] = shown
   expect(files).toEqual(emulator.state('files'))
@@ -101,9 +96,11 @@ test('a function is called at the instant of its step with the sandbox at that t
 })
 
 test('the commands of a function run in order', async () => {
+  const { said, logger } = keptLogger('info')
   const emulator = await started(
     step(
       asking(
+        { kind: 'log', text: 'hello' },
         putNinth,
         { kind: 'put', collection: 'organizations', record: { id: 'org-9', name: 'Again' } },
         { kind: 'delete', collection: 'files', id: 'file-pdf' },
@@ -112,11 +109,13 @@ test('the commands of a function run in order', async () => {
         { kind: 'clear', id: 'r' },
       ),
     ),
+    { logger },
   )
   await emulator.pass('10m')
   expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'Again' })
   expect(emulator.state('files')).toEqual([])
   expect(await faultsOf(emulator)).toMatchObject([{ id: 'r2', source: 'scenario:s' }])
+  expect(said).toEqual(['The scenario s of the sandbox default: hello'])
 })
 
 test('clear without an id removes only the rules of the scenario', async () => {
@@ -129,88 +128,69 @@ test('clear without an id removes only the rules of the scenario', async () => {
 test('a function can move and change batches like the control interface', async () => {
   const emulator = await started(
     step(({ records }) => {
-      const [a = '', b = '', c = '', d = ''] = records().map(({ id }) => String(id))
+      const [a = '', b = '', c = ''] = records().map(({ id }) => String(id))
       return [
         { kind: 'move', id: a, move: 'fail', body: { detail: 'Because.' } },
         { kind: 'move', id: b, move: 'complete', body: {} },
         { kind: 'move', id: b, move: 'cleanup', body: {} },
-        { kind: 'move', id: c, move: 'expire', body: {} },
-        { kind: 'move', id: d, move: 'change', body: { pace: { in_progress: '1m' } } },
+        { kind: 'move', id: c, move: 'change', body: { pace: { in_progress: '1m' } } },
       ]
     }),
   )
   const ids: string[] = []
-  for (let n = 0; n < 4; n++) ids.push((await createBatch(emulator)).id)
+  for (let n = 0; n < 3; n++) ids.push((await createBatch(emulator)).id)
   await emulator.pass('10m')
   expect(await Promise.all(ids.map((id) => retrieve(emulator, id)))).toMatchObject([
     { status: 'failed', error: { detail: expect.stringContaining('Because.') } },
     { status: 'completed', results_url: null },
-    { status: 'expired' },
     { status: 'in_progress' },
   ])
   await emulator.pass('2m')
-  expect((await retrieve(emulator, ids[3] ?? '')).status).toBe('completed')
+  expect((await retrieve(emulator, ids[2] ?? '')).status).toBe('completed')
 })
 
 const failing = (body: object) => ({ kind: 'move', id: 'b', move: 'fail', body }) as ScenarioCommand
 const putting = (collection: string): ScenarioCommand => ({ kind: 'put', collection, record: { id: 'x' } })
 const deleting = (collection: string, id: string): ScenarioCommand => ({ kind: 'delete', collection, id })
 
-test.for<[title: string, bad: ScenarioCommand, description: string]>([
-  ['an unknown batch', failing({}), 'Command 3 (move): There is no batch'],
-  ['an unknown move', { ...failing({}), move: 'stop' } as ScenarioCommand, 'Scenarios have no move "stop"'],
-  ['a move with a wrong body', failing({ detial: 1 }), '/detial'],
-  ['a wrong rule', { kind: 'arm', rule: { preset: 'rate-limitd' } }, 'Command 3 (arm): /preset'],
-  ['an unknown rule', { kind: 'clear', id: 'rr' }, 'Did you mean "r"?'],
-  ['an unknown collection', putting('organisations'), '"organizations"?'],
-  ['a wrong record', putting('files'), 'Command 3 (put): /'],
-  ['a record that others need', deleting('teamspaces', 'ts-a'), 'is needed by'],
-  ['a record that is not there', deleting('files', 'none'), 'There is no file'],
-])('with %s no command of a call is run, and the failure is reported', async ([, bad, description]) => {
-  const { said, logger } = keptLogger('warn')
-  const emulator = await started(step(asking(putNinth, { kind: 'arm', rule }, bad)), { logger })
-  const before = emulator.records()
-  const { failed, events } = await emulator.pass('1h')
-  expect([emulator.records(), await faultsOf(emulator)]).toEqual([before, []])
-  const [{ error: message }] = failed
-  expect(failed).toMatchObject([{ at: at(10), kind: 'scenario.call', ref: 'scenario/s/0' }])
-  expect(message).toMatch(/^\/scenarios\/s\.ts: /)
-  expect(message).toContain(description)
-  expect(kindsOf(events)).toEqual(['scenario.step'])
-  expect((await emulator.active()).last_error).toEqual({ at: at(10), ref: 'scenario/s/0', message })
-  expect(said).toEqual([`The scenario s of the sandbox default: scenario/s/0: ${message}`])
-})
+const fail = () => {
+  throw new Error('/scenarios/s.ts:7: no such thing')
+}
 
-test('a function that throws changes nothing and is reported by file and line, and time continues', async () => {
-  const error = '/scenarios/s.ts:7: no such thing'
-  const fail = () => {
-    throw new Error(error)
-  }
-  const emulator = await started({
-    timeline: [
-      { at: '10m', do: fail },
-      { at: '20m', do: asking(putNinth) },
-    ],
-  })
-  const { to, failed } = await emulator.pass('1h')
-  expect([to, failed]).toMatchObject([at(60), [{ error }]])
-  expect(emulator.state('organizations').at(-1)?.id).toBe('org-9')
-  expect(emulator.sandbox.document()).toMatchObject({
-    scenario_calls: [],
-    failed: [{ id: 'scenario.call:scenario/s/0', error }],
-  })
-})
+/** A function that returns good commands and a bad one. */
+const after = (bad: ScenarioCommand) =>
+  asking(putNinth, { kind: 'arm', rule }, { kind: 'log', text: 'unsaid' }, bad)
 
-test('log commands of a function are logged only if its other commands succeed', async () => {
-  const { said, logger } = keptLogger('info')
-  const timeline = [
-    { at: '1m', do: asking({ kind: 'log', text: 'hello' }) },
-    { at: '2m', do: asking({ kind: 'log', text: 'unsaid' }, { kind: 'clear', id: 'none' }) },
-  ]
-  const emulator = await started({ timeline }, { logger })
-  await emulator.pass('1h')
-  expect(said).toEqual(['The scenario s of the sandbox default: hello'])
-})
+test.for<[title: string, what: Do, error: string]>([
+  ['an unknown batch', after(failing({})), 'Command 4 (move): There is no batch'],
+  ['an unknown move', after({ ...failing({}), move: 'stop' } as ScenarioCommand), 'have no move "stop"'],
+  ['a move with a wrong body', after(failing({ detial: 1 })), '/detial'],
+  ['a wrong rule', after({ kind: 'arm', rule: { preset: 'rate-limitd' } }), 'Command 4 (arm): /preset'],
+  ['an unknown rule', after({ kind: 'clear', id: 'rr' }), 'Did you mean "r"?'],
+  ['an unknown collection', after(putting('organisations')), '"organizations"?'],
+  ['a wrong record', after(putting('files')), 'Command 4 (put): /'],
+  ['a record that others need', after(deleting('teamspaces', 'ts-a')), 'is needed by'],
+  ['a record that is not there', after(deleting('files', 'none')), 'There is no file'],
+  ['an exception', fail, '/scenarios/s.ts:7: no such thing'],
+])(
+  'with %s no command of a call is run, the failure is reported, and time continues',
+  async ([, what, error]) => {
+    const { said, logger } = keptLogger('info', 'warn')
+    const emulator = await started(step(what), { logger })
+    const before = emulator.records()
+    const { to, failed, events } = await emulator.pass('1h')
+    expect([to, emulator.records(), await faultsOf(emulator)]).toEqual([at(60), before, []])
+    const [{ error: message }] = failed
+    expect(failed).toMatchObject([{ at: at(10), kind: 'scenario.call', ref: 'scenario/s/0' }])
+    expect(message).toMatch(/^\/scenarios\/s\.ts:/)
+    expect(message).toContain(error)
+    expect(kindsOf(events)).toEqual(['scenario.step'])
+    expect((await emulator.active()).last_error).toEqual({ at: at(10), ref: 'scenario/s/0', message })
+    expect(said).toEqual([`The scenario s of the sandbox default: scenario/s/0: ${message}`])
+    const entry = { id: 'scenario.call:scenario/s/0', error: message }
+    expect(emulator.sandbox.document()).toMatchObject({ scenario_calls: [], failed: [entry] })
+  },
+)
 
 test('the commands of a call that ends after the scenario was stopped are dropped', async () => {
   let go: (commands: readonly ScenarioCommand[]) => void = () => {}

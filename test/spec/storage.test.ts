@@ -2,14 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { command } from '../cli/in-process.ts'
-import {
-  alive,
-  dataFolder,
-  killedData,
-  organizations,
-  putOrganization,
-  quiet,
-} from '../support/data-folder.ts'
+import { alive, dataFolder, killedData, organizations, putOrganization } from '../support/data-folder.ts'
 
 test('a refused edit can be applied with the command in its message', async () => {
   const data = dataFolder()
@@ -44,9 +37,8 @@ test('PUT /state?if_revision= is refused with 412 when records have changed sinc
 test('an edited sandbox after a kill is refused until the file is put back, or without its journal', async () => {
   const first = dataFolder()
   const { control, in: inSandbox } = await alive(first)
-  await control('POST', '/sandboxes', { name: 'kept', persist: true })
-  await putOrganization(inSandbox('kept'), 'one')
-  await quiet(first, ['sandboxes/kept.json'], 'one')
+  const fixtures = { collections: { organizations: [{ id: 'one', name: 'one' }] } }
+  await control('POST', '/sandboxes', { name: 'kept', persist: true, fixtures })
   let data = ''
   // A checkpoint may follow a change before the copy is made.
   for (let hasChange = false; !hasChange; ) {

@@ -8,22 +8,6 @@ const mirror = Object.fromEntries(PARTS.map((part) => [part, { $request: `/${par
 
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
-test('stubs get knowledge_ids of sibling teamspaces unmodified', { tags: ['R291'] }, async () => {
-  const emulator = await testEmulator()
-  const from = (part: string) => ({ body: { knowledge_ids: { $request: `/${part}/knowledge_ids` } } })
-  await emulator.control('POST', '/stubs', [
-    { method: 'POST', path: '/converse', status: 201, ...from('body') },
-    { method: 'GET', path: '/search', ...from('query') },
-  ])
-  const knowledge_ids = ['ts-a/k-1', 'ts-b/k-2', 'knowledge of ts-b, shared: "ü" \u2028', '__proto__', '']
-  const converse = await emulator.post('/converse', { knowledge_ids, message: 'hello' })
-  expect([converse.status, converse.body]).toEqual([201, { knowledge_ids }])
-  expect(converse.assumed).toContain('U043')
-  const query = knowledge_ids.map((id) => `knowledge_ids=${encodeURIComponent(id)}`).join('&')
-  const search = await emulator.get(`/search?${query}`)
-  expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
-})
-
 test('a stub responds instead of the 501 of its operation', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search')).body.mitigation).toContain('sandbox.stubs.create()')
@@ -60,7 +44,8 @@ test('a stub takes precedence over the records of its operation', { tags: ['U043
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
   await emulator.control('POST', '/stubs', { method: 'GET', path: '/agents', body: { agents: 'stubbed' } })
-  expect((await emulator.get('/agents')).body).toEqual({ agents: 'stubbed' })
+  const stubbed = await emulator.get('/agents')
+  expect([stubbed.body, stubbed.assumed]).toEqual([{ agents: 'stubbed' }, expect.arrayContaining(['U043'])])
   await emulator.control('DELETE', '/stubs')
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
 })
@@ -103,11 +88,12 @@ test('a request with a stub response is in the log and can be explained', async 
   await emulator.control('DELETE', '/stubs/notes')
   const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
   expect(body.route).toMatchObject({ operation: 'POST /notes', path: '/notes', stub: 'notes' })
-  const handle = body.steps.find(({ step }: { step: string }) => step === 'handle')
-  expect(handle.description).toContain('The stub notes responded with 202 instead of the service')
-  expect(body.request.body).toEqual({ text: 'x' })
-  expect(body.assumptions.map(({ id }: { id: string }) => id)).toContain('U043')
-  expect(body.specification).toBe('Endpoints named without a contract')
+  const description = expect.stringContaining('The stub notes responded with 202 instead of the service')
+  expect(body.steps).toContainEqual(expect.objectContaining({ step: 'handle', description }))
+  expect([body.request.body, body.specification]).toEqual([
+    { text: 'x' },
+    'Endpoints named without a contract',
+  ])
   const { data } = (await emulator.control('GET', '/requests')).body
   expect(data.map(({ operation }: { operation: string }) => operation)).toEqual(['POST /notes'])
 })
@@ -117,7 +103,6 @@ test('the body of a request to a stub has to be JSON, and a stub without a body 
   const body = { got: { $request: '/body' } }
   await emulator.control('POST', '/stubs', { method: 'POST', path: '/notes', body })
   expect((await emulator.request('POST', '/notes', { raw: '{' })).body.error).toBe('malformed_json')
-  expect((await emulator.request('POST', '/notes', { raw: 'x', type: 'text/plain' })).status).toBe(415)
   expect((await emulator.post('/notes')).body).toEqual({})
   await emulator.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
   expect(await emulator.delete('/notes/1')).toMatchObject({ status: 204, text: '' })
@@ -185,20 +170,7 @@ test('a list of stubs is written as a whole or not at all', async () => {
   expect((await emulator.control('DELETE', '/stubs/stub-2')).body.path).toBe('/other')
 })
 
-test('stubs are part of the sandbox: a snapshot and a restart keep them, and a reset removes them', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/stubs', stub)
-  await emulator.control('POST', '/snapshots', { name: 'with' })
-  await emulator.control('DELETE', '/stubs')
-  expect((await emulator.get('/search')).status).toBe(501)
-  await emulator.control('POST', '/snapshots/with/restore')
-  expect((await emulator.get('/search')).status).toBe(200)
-  expect((await (await emulator.restart()).get('/search')).body).toEqual(stub.body)
-  await emulator.control('POST', '/reset')
-  expect((await emulator.get('/search')).status).toBe(501)
-})
-
-test('a fixtures document can contain stubs, and a later one replaces a stub by its id', async () => {
+test('a fixtures document can contain stubs, also for a new sandbox; a later one replaces a stub by its id', async () => {
   const emulator = await testEmulator()
   const load = async (...stubs: object[]) => (await emulator.control('POST', '/fixtures', { stubs })).body
   const search = { ...stub, id: 'search' }
@@ -208,13 +180,9 @@ test('a fixtures document can contain stubs, and a later one replaces a stub by 
   await load({ ...search, body: 'again' })
   expect((await emulator.get('/search')).body).toBe('again')
   expect((await emulator.control('GET', '/stubs')).body.data).toHaveLength(2)
+  await emulator.control('POST', '/sandboxes', { name: 'w1', fixtures: { extends: 'demo', stubs: [stub] } })
+  const { data } = (await emulator.in('w1')('GET', '/stubs')).body
+  expect(data).toMatchObject([{ id: 'stub', source: 'fixtures', path: '/search' }])
   expect((await load({ ...stub, path: 'x' })).details.errors[0].pointer).toBe('/stubs/0/path')
   expect((await load(stub, stub)).details.errors[0].pointer).toBe('/stubs/1/path')
-})
-
-test('a new sandbox starts with the stubs of its fixtures', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/sandboxes', { name: 'w1', fixtures: { extends: 'demo', stubs: [stub] } })
-  const { body } = await emulator.in('w1')('GET', '/stubs')
-  expect(body.data).toMatchObject([{ id: 'stub', source: 'fixtures', path: '/search' }])
 })

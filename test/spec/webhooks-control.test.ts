@@ -4,11 +4,11 @@ import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
+const url = 'http://127.0.0.1:1/'
+
 test('a subscription can be created, listed without its secret, and removed', async () => {
   const { emulator } = await webhookEmulator()
-  const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { url } = receiver
   const { body } = await emulator.control('POST', '/webhooks', { url, events, secret: 'hush' })
   const created_at = '2026-03-01T12:00:00.000Z'
   expect(body).toEqual({ id: expect.any(String), url, events, has_secret: true, created_at })
@@ -17,41 +17,40 @@ test('a subscription can be created, listed without its secret, and removed', as
   expect(listed.text).not.toContain('hush')
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
   expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
-  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  await emulator.control('POST', '/webhooks', { url })
   expect((await emulator.control('DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
   expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([])
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(receiver.received).toEqual([])
 })
 
 test.for([
-  ['/url', { url: 'ftp://127.0.0.1/' }, 'http or https'],
-  ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not contain a user name'],
-  ['/url', {}, 'is required'],
-  ['/events', { url: 'http://127.0.0.1:1/', events: [] }, 'leave it out'],
-  ['/urls', { url: 'http://127.0.0.1:1/', urls: 1 }, 'Did you mean "url"?'],
-] as const)('a subscription is refused at %s: %j', async ([pointer, json, detail]) => {
+  ['POST', '', { url: 'ftp://127.0.0.1/' }, '/url', 'http or https'],
+  ['POST', '', { url: 'http://user:secret@127.0.0.1/' }, '/url', 'must not contain a user name'],
+  ['POST', '', { url: 'http://169.254.169.254/latest' }, '/url', 'webhooks to it are never allowed'],
+  ['POST', '', { url: 'https://a.example/' }, '/url', 'the emulator with --allow-webhook a.example:443'],
+  ['POST', '', {}, '/url', 'is required, unless inbox is true'],
+  ['POST', '', { url, inbox: true }, '/inbox', 'must not be given together with url'],
+  ['POST', '', { url, events: [] }, '/events', 'leave it out'],
+  ['POST', '', { url, urls: 1 }, '/urls', 'Did you mean "url"?'],
+  ['PATCH', '/hook', { url: 'ftp://127.0.0.1/' }, '/url', 'http or https'],
+  ['PATCH', '/hook', { url: 'http://192.0.2.1/' }, '/url', '--allow-webhook'],
+  ['PATCH', '/hook', { events: ['batch_prediction.done'] }, '/events/0', 'batch_prediction.'],
+  ['PATCH', '/hook', { inbox: true }, '/inbox', ''],
+] as const)('%s /webhooks%s with %j is refused at %s', async ([method, path, json, pointer, detail]) => {
   const { emulator } = await webhookEmulator()
   const before = emulator.digest()
-  const { status, body } = await emulator.control('POST', '/webhooks', json)
+  const { status, body } = await emulator.control(method, `/webhooks${path}`, json)
   expect([status, body.details.errors]).toEqual([400, [{ pointer, detail: expect.stringContaining(detail) }]])
   expect(emulator.digest()).toBe(before)
 })
 
 test('subscriptions in settings exist in every sandbox, and DELETE does not remove them', async () => {
-  const receiver = await webhookReceiver()
-  const { emulator } = await webhookEmulator(undefined, {
-    settings: { 'webhooks.subscriptions': [{ url: receiver.url, secret: 'quiet' }] },
-  })
+  const settings = { 'webhooks.subscriptions': [{ url, secret: 'quiet' }] }
+  const { emulator } = await webhookEmulator(undefined, { settings })
   await emulator.control('DELETE', '/webhooks')
-  const fixed = { id: null, url: receiver.url, has_secret: true, created_at: null }
+  const fixed = { id: null, url, has_secret: true, created_at: null }
   const listed = await emulator.control('GET', '/webhooks')
   expect(listed.body.data).toMatchObject([fixed])
   expect(listed.text).not.toContain('quiet')
-  await createBatch(emulator)
-  await pass(emulator, '1h')
-  expect(receiver.received).toHaveLength(1)
 })
 
 test('a subscription can be changed, and keeps what the change does not name', async () => {
@@ -67,17 +66,6 @@ test('a subscription can be changed, and keeps what the change does not name', a
   await createBatch(emulator)
   await pass(emulator, '1h')
   expect(receiver.received).toHaveLength(1)
-})
-
-test.for([
-  [{ url: 'ftp://127.0.0.1/' }, '/url'],
-  [{ url: 'http://192.0.2.1/' }, '/url'],
-  [{ events: ['batch_prediction.done'] }, '/events/0'],
-  [{ inbox: true }, '/inbox'],
-] as const)('the change %j of a subscription is refused', async ([changes, pointer]) => {
-  const { emulator } = await webhookEmulator()
-  const { status, body } = await emulator.control('PATCH', '/webhooks/hook', changes)
-  expect([status, body.details.errors]).toEqual([400, [expect.objectContaining({ pointer })]])
 })
 
 test('a webhook of any type can be sent about a batch, which does not change', async () => {
