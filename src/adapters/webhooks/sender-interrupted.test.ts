@@ -21,6 +21,32 @@ function planner() {
   return { planned, later }
 }
 
+test('an attempt of an earlier process is recorded as interrupted and repeated', async () => {
+  const emulator = await outboxEmulator()
+  const first = heldSend()
+  const sender = emulator.sender(first)
+  const [{ id } = { id: '' }] = emulator.tell({ n: 1 })
+  await ticks()
+  sender.stop()
+  expect(first.held[0]?.signal.aborted).toBe(true)
+  expect([emulator.delivery(id).status, sender.isIdle]).toEqual(['sending', true])
+  first.held[0]?.response(200)
+  await ticks()
+  expect(emulator.delivery(id).status).toBe('sending')
+
+  const second = promptSend(200)
+  await emulator.sender(second).whenIdle()
+  const interrupted = {
+    outcome: 'interrupted',
+    error: expect.stringContaining('may or may not have arrived'),
+  }
+  const attempts = [interrupted, { attempt: 2, outcome: 'delivered' }]
+  expect(emulator.delivery(id)).toMatchObject({ retries: 0, attempts })
+  const headers = { 'X-Emulator-Delivery': id, 'X-Emulator-Delivery-Attempt': '2' }
+  expect(second.sent[0]?.headers).toMatchObject(headers)
+  expect(second.sent[0]?.body.toString()).toBe('{"n":1}')
+})
+
 test('replacing the state aborts deliveries in progress, and their late responses are ignored', async () => {
   const emulator = await outboxEmulator()
   const { send, held } = heldSend()
