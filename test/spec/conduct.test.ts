@@ -65,25 +65,17 @@ test('a client that leaves responses unread leaks their connections', async () =
   expect((await conduct(emulator, ['connection.leaked'])).data).toHaveLength(1)
 })
 
-test.for([
-  ['without a key', {}, {}, ['key.missing']],
-  ['with a new key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'b' }, ['key.changed']],
-  ['with the same key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'a' }, []],
-] as const)('a create whose response was lost is repeated %s', async ([, first, second, expected]) => {
+test('a create whose response was lost is repeated without a key: two records', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const match = { operation: 'batch-predictions.create' }
   const cut = { cut: { at: 'after-handler', how: 'rst' } }
   await emulator.control('POST', '/faults', { match, times: 1, do: [cut] })
-  const create = (headers: Readonly<Record<string, string>>) =>
-    emulator.post('/batch-predictions', batchBody(), { headers })
-  await expect(create(first)).rejects.toThrow()
-  await create(second)
-  const { data } = await conduct(emulator, ['key.missing', 'key.changed'])
-  expect(data.map(({ code }: { code: string }) => code)).toEqual(expected)
-  if (expected.length > 0) {
-    expect(data[0].severity).toBe('error')
-    expect(data[0].evidence.records).toHaveLength(2)
-  }
+  const create = () => emulator.post('/batch-predictions', batchBody())
+  await expect(create()).rejects.toThrow()
+  await create()
+  const records = { length: 2 }
+  const { data } = await conduct(emulator, ['key.missing'])
+  expect(data).toMatchObject([{ severity: 'error', evidence: { records } }])
 })
 
 test('a client that stops after an empty page is found', async () => {

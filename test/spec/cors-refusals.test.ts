@@ -34,12 +34,8 @@ test('a refused preflight is in the log, and its explanation names the origin an
   expect(trace.summary).toBe(
     `OPTIONS /v1/pages was completed with 204 by the step receive: it is a preflight. ${cors.detail}`,
   )
-  expect(trace.steps.map(({ step, outcome }) => [step, outcome])).toEqual(
-    trace.steps.map(({ step }) => [
-      step,
-      step === 'receive' ? 'decided' : step === 'log' ? 'passed' : 'not reached',
-    ]),
-  )
+  const reached = trace.steps.filter(({ outcome }) => outcome !== 'not reached')
+  expect(reached.map(({ step, outcome }) => `${step} ${outcome}`)).toEqual(['receive decided', 'log passed'])
 })
 
 test('X2 an allowed preflight needs no key, uses no quota, creates no sandbox, and stays out of the log', async () => {

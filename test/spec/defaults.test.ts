@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { callControlOver } from '../../src/control-client/ask.ts'
-import { faultsOver } from '../../src/control-client/faults.ts'
 import type { AnyPrimitive } from '../../src/core/faults/primitive.ts'
 import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { service } from '../../src/core/service.ts'
@@ -55,8 +53,6 @@ const command = { kind: 'arm', rule: RULE as unknown as Record<string, never> } 
 
 const RULES: readonly Way[] = [
   ['the control interface', ({ control }) => control('POST', '/faults', RULE)],
-  ['a list', ({ control }) => control('POST', '/faults', [RULE])],
-  ['the library', ({ emulator }) => faultsOver(callControlOver(emulator.control)).arm(RULE)],
   ['a scenario', start, { faults: [RULE] }],
   ['a step of a timeline', later, { timeline: [{ at: '1m', do: [{ arm: RULE }] }] }],
   ['a function of a scenario', later, { timeline: [{ at: '1m', do: () => [command] }] }],
