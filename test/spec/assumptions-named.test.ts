@@ -283,16 +283,13 @@ test('a response names only the assumptions that it relies on', async () => {
   expect([large.status, large.assumed.includes('U053')]).toEqual([413, false])
 })
 
-test('a key that is too long, and a replay, which has the assumptions of the first response, name the scope of keys', async () => {
+test('a replay has the assumptions of the first response, and names the scope of keys', async () => {
   const emulator = await emulatorWith({})
-  const create = (idempotencyKey: string, key: 'KU' | 'KM' = 'KU') =>
-    emulator.post(BATCHES, aBatch(), { key, headers: { 'idempotency-key': idempotencyKey } })
-  const long = await create('k'.repeat(256))
-  expect([long.status, long.assumed.includes('U059')]).toEqual([400, true])
-  const first = await create('k1')
-  expect(first.assumed).toEqual(expect.arrayContaining(['U035', 'U036']))
-  expect((await create('k1')).assumed).toEqual([...first.assumed, 'U059'].sort())
-  const other = await create('k1', 'KM')
+  const create = (key: 'KU' | 'KM' = 'KU') =>
+    emulator.post(BATCHES, aBatch(), { key, headers: { 'idempotency-key': 'k1' } })
+  const first = await create()
+  expect((await create()).assumed).toEqual([...first.assumed, 'U059'].sort())
+  const other = await create('KM')
   expect([other.text, other.assumed.includes('U059')]).toEqual([first.text, true])
 })
 

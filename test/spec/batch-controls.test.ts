@@ -4,7 +4,6 @@ import { batchStatuses } from '../../src/service/batch-predictions/states.ts'
 import {
   batchEmulator,
   bring,
-  cancel,
   counts,
   createBatch,
   intervene,
@@ -170,26 +169,4 @@ test.for<[string, string, object]>([
   const issues = refusalOf(() => intervene(emulator, name, id, body))?.options.issues
   expect(issues).toMatchObject([{ pointer }])
   expect(emulator.digest()).toBe(before)
-})
-
-test('an event that has run says what happened, and its record what came of it', async () => {
-  const emulator = await batchEmulator()
-  const advanced = () =>
-    emulator.advance('25h').events.map(({ description, from, to }) => `${from} -> ${to}: ${description}`)
-  await createBatch(emulator)
-  expect(advanced()).toEqual([
-    'validating -> in_progress: Validation has ended.',
-    'in_progress -> finalizing: All items are finished: finalizing begins.',
-    'finalizing -> completed: Finalizing has ended: the batch is completed.',
-  ])
-  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-unknown' }] })
-  expect(advanced()).toEqual(['validating -> failed: Validation has ended.'])
-  intervene(emulator, 'change', (await createBatch(emulator)).id, { hold: true })
-  expect(advanced()).toEqual([
-    'validating -> expired: The completion window has ended before all items were finished.',
-  ])
-  await cancel(emulator, (await createBatch(emulator)).id)
-  expect(advanced()).toEqual([
-    'cancelling -> cancelled: Cancelling has ended: the batch is cancelled, and its unfinished items are canceled.',
-  ])
 })

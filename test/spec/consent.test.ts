@@ -45,13 +45,8 @@ test('the page of an OAuth flow is safe, and has the state in its URL', { tags: 
   expect(html).toContain('http://localhost:3000/cb?from=app')
   expect(html).not.toMatch(/<script|<b>| on\w+=/)
   const policy = page.headers.get('content-security-policy') ?? ''
-  for (const part of [
-    "default-src 'none'",
-    "frame-ancestors 'none'",
-    "form-action 'self'",
-    ' http://localhost:3000;',
-  ])
-    expect(policy).toContain(part)
+  const closed = ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"]
+  for (const part of [...closed, ' http://localhost:3000;']) expect(policy).toContain(part)
   expect(policy).not.toMatch(/unsafe|script-src/)
   expect(page.headers.get('cache-control')).toBe('no-store')
 })
@@ -163,11 +158,8 @@ test.for([
   },
 )
 
-test('a flow of another sandbox has its page in that sandbox, and a restart keeps the pages', async () => {
+test('a restart keeps the pages', async () => {
   const emulator = await started()
-  const other = await emulator.in('w1')('POST', '/mcp-oauth-flows', { server_id: 's1', redirect_uri: APP })
-  expect(new URL(other.body.authorize_url).pathname).toMatch(/^\/@w1\/consent\/mcp-oauth\//)
-  expect((await fetch(other.body.authorize_url)).status).toBe(200)
   const url = await startConnection(emulator)
   const again = await emulator.restart()
   expect((await fetch(url.replace(emulator.emulator.url, again.emulator.url))).status).toBe(200)

@@ -202,14 +202,8 @@ test('the prefix of an unknown key decides whether it acts as a user key or a se
   expect((await callback('live_anything')).status).toBe(401)
 })
 
-test('an Idempotency-Key has 1 to 255 characters, and a claim token may have one', async () => {
+test('a claim token may have one character', async () => {
   const template = { ...sampleRecords.agent_templates?.[0], claim_token: 'c' }
-  const { post } = await batchEmulator({}, { collections: { agent_templates: [template] } })
-  const statuses = []
-  for (const length of [0, 1, 255, 256]) {
-    const headers = { 'Idempotency-Key': 'k'.repeat(length) }
-    statuses.push((await post('/batch-predictions', aBatch(), { headers })).status)
-  }
-  expect(statuses).toEqual([400, 200, 200, 400])
+  const { post } = await testEmulator({ collections: { agent_templates: [template] } })
   expect((await post('/agents/claim', { claim_token: 'c' })).status).toBe(200)
 })

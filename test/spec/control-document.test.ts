@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { packageVersion } from '../../src/adapters/package.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
-import { testEmulator } from '../support/emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
@@ -79,13 +78,4 @@ test('generating records without the records that they need is a 400 that names 
   expect(response.status).toBe(400)
   const detail = 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.'
   expect(response.body.details.errors).toEqual([{ pointer: '/generate', detail }])
-})
-
-test('the type of a problem of a line or a batch leads to its meaning', { tags: ['R251'] }, async () => {
-  const emulator = await testEmulator()
-  for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
-    const response = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)
-    expect(response.status).toBe(200)
-    expect(await response.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
-  }
 })

