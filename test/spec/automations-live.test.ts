@@ -180,3 +180,60 @@ test('an invalid schedule is refused with its pointer, and nothing changes', { t
   expect(() => loadDocument(emulator.sandbox, document)).toThrow('/automations/0/_emulator/schedule')
   expect(emulator.digest()).toBe(before)
 })
+
+const everyMinute = [anAutomation('u1', '* * * * *'), anAutomation('u2', '@hourly')]
+
+const CREATED = '2026-01-15T08:00:00.000Z'
+const aTrigger = (id: string, trigger_event: string) => ({
+  ...{ id, enabled: true, trigger_source: 'file_sharing', trigger_event },
+  ...{ created_at: CREATED, updated_at: CREATED, _emulator: { agent_id: 'a1' } },
+})
+
+const droppedOf = (emulator: TestEmulator, table: string, id: string): number | undefined =>
+  emulator.state(table).find((each) => each.id === id)._emulator.runs_dropped
+
+const emit = (emulator: TestEmulator, event: string) =>
+  emulator.control('POST', '/provider-events', { source: 'file_sharing', event })
+
+test('the newest 1,000 runs of an automation are kept, others counted', { tags: ['U075'] }, async () => {
+  const emulator = await liveEmulator(everyMinute)
+  emulator.advance('18h')
+  const kept = firings(emulator)
+  expect([kept.length, kept[0], kept.at(-1)]).toEqual([1_000, START + 81 * MINUTE, START + 18 * HOUR])
+  expect(firings(emulator, 'u2')).toHaveLength(18)
+  const { body } = await emulator.control('GET', '/agent-runs')
+  expect([body.data.length, body.dropped]).toEqual([1_018, 80])
+})
+
+test('a setting limits the kept runs of automations and triggers', { tags: ['U075', 'T35'] }, async () => {
+  const triggers = [aTrigger('t1', 'File:created'), aTrigger('t2', 'File:removed')]
+  const options = { collections: { event_triggers: triggers }, settings: { 'agent_runs.keep': 3 } }
+  const emulator = await liveEmulator(everyMinute, options)
+  for (let n = 0; n < 5; n++) {
+    await emit(emulator, 'File:created')
+    emulator.advance('10s')
+  }
+  await emit(emulator, 'File:removed')
+  const count = (trigger: string) =>
+    emulator.state('agent_runs').filter(({ trigger_id }) => trigger_id === trigger).length
+  expect([count('t1'), count('t2'), droppedOf(emulator, 'event_triggers', 't1')]).toEqual([3, 1, 2])
+  const again = await emulator.restart()
+  await again.control('PATCH', '/settings', { 'agent_runs.keep': 1 })
+  again.advance('5m')
+  expect((await again.delete('/agents/a1/automations/u1')).status).toBe(204)
+  again.advance('1h')
+  expect(firings(again)).toEqual([START + 5 * MINUTE])
+  expect((await again.control('GET', '/agent-runs')).body.dropped).toBe(2 + 4)
+})
+
+test('a queued run is kept, and can be dropped once it is executed', { tags: ['U075'] }, async () => {
+  const settings = { 'agent_runs.keep': 2, 'agent_runs.queue_time': '10m' }
+  const emulator = await liveEmulator(everyMinute, { settings })
+  emulator.advance('9m')
+  expect([firings(emulator).length, droppedOf(emulator, 'automations', 'u1')]).toEqual([9, undefined])
+  emulator.advance('5m')
+  const statuses = emulator.state('agent_runs').map(({ status }) => status)
+  expect(statuses.filter((status) => status === 'queued')).toHaveLength(10)
+  expect(firings(emulator).length + (droppedOf(emulator, 'automations', 'u1') ?? 0)).toBe(14)
+  expect(droppedOf(emulator, 'automations', 'u1')).toBeGreaterThanOrEqual(3)
+})
