@@ -11,7 +11,6 @@ import {
   retrieve,
 } from '../support/batches.ts'
 
-/** The refusal that `work` throws. */
 function refusalOf(work: () => unknown): Refusal | undefined {
   try {
     return void work()
@@ -26,12 +25,10 @@ test('a batch shows its plan, its present counts and its next events with a desc
   emulator.advance('2200ms')
   const description = expect.stringMatching(/\.$/)
   expect(intervene(emulator, 'show', id)).toMatchObject({
-    batch: await retrieve(emulator, id),
+    ...{ batch: await retrieve(emulator, id), ended: null, invalid_outputs: [] },
     request: { prompt: 'Read the total.', effective_model: 'model-1', items: 120 },
     plan: { pace: { validating: '2s' }, stages: [{ from: 0, outcomes: [] }], rejected: [] },
     progress: { finished: 50, all_finished_at: '2026-03-01T12:00:02.600Z', held: false },
-    ended: null,
-    invalid_outputs: [],
     ahead: [
       { kind: 'batch.finalize', due_at: '2026-03-01T12:00:02.600Z', urgency: 'work', description },
       { kind: 'batch.expire', due_at: '2026-03-02T12:00:00.000Z', urgency: 'deadline', description },

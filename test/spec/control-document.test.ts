@@ -12,18 +12,6 @@ test('health and index have the version of the contract', { tags: ['R286'] }, as
   expect((await emulator.call('GET', '')).body.contract_version).toBe('0.1.1')
 })
 
-test('settings are only checked with dry_run=true: by their schemas and against the records', async () => {
-  const emulator = await controlEmulator()
-  const check = (settings: object) => emulator.call('PATCH', '/settings?dry_run=true', settings)
-  const wrong = await check({ 'shelves.name_bound': 'long' })
-  expect(wrong.body.details.errors[0].pointer).toBe('/shelves.name_bound')
-  const short = await check({ 'shelves.name_bound': 1 })
-  expect(short.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
-  const valid = await check({ 'shelves.name_bound': 30 })
-  expect([wrong.status, short.status, valid.status]).toEqual([400, 400, 200])
-  expect(valid.body.overrides).toEqual({})
-})
-
 test('reset accepts other fixtures, another seed and another instant', async () => {
   const emulator = await controlEmulator()
   const fixtures = {

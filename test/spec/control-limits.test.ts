@@ -26,17 +26,10 @@ test('every window with requests is listed with its key, limit, use, oldest requ
   emulator.perform('books.list', {}, undefined, 'service_b')
   const { body } = await emulator.call('GET', '/limits')
   expect(body).toMatchObject({ object: 'list', enforced: true, clock: 'virtual', overrides: [] })
+  const first = { key: 'ts-a books.list', operation: 'books.list', used: 2, remaining: 198 }
+  const times = { oldest_at: '2026-03-01T12:00:00.000Z', reset_at: '2026-03-01T12:01:00.000Z' }
   expect(body.data).toEqual([
-    {
-      key: 'ts-a books.list',
-      operation: 'books.list',
-      limit: 200,
-      window_s: 60,
-      used: 2,
-      remaining: 198,
-      oldest_at: '2026-03-01T12:00:00.000Z',
-      reset_at: '2026-03-01T12:01:00.000Z',
-    },
+    { ...first, ...times, limit: 200, window_s: 60 },
     expect.objectContaining({ key: 'ts-b books.list', used: 1, reset_at: '2026-03-01T12:01:10.000Z' }),
   ])
   await emulator.call('POST', '/clock/advance', { by: '55s' })

@@ -18,17 +18,11 @@ test('the log has one entry without secrets for each API request, in order of ar
   const { body, text } = await emulator.call('GET', '/requests')
   expect(body).toMatchObject({ object: 'list', matched: 4, capacity: 1000, dropped: 0 })
   expect(ids(body)).toEqual([1, 2, 3, 4])
+  const listed = { method: 'GET', path: '/v1/books', operation: 'books.list', status: 200, changed: [] }
   expect(body.data[0]).toMatchObject({
-    at: '2026-03-01T12:00:00.000Z',
-    method: 'GET',
-    path: '/v1/books',
-    operation: 'books.list',
-    status: 200,
-    caller: { key_id: 'k1', teamspace_id: 'ts-a' },
-    error: null,
+    ...{ ...listed, at: '2026-03-01T12:00:00.000Z', error: null, caller: { key_id: 'k1' } },
     admission: { admitted: true, limit: 200, remaining: 199, reset: 1772366460, retry_after: null },
     assumed: ['U901', 'U071', 'U012', 'U013'],
-    changed: [],
   })
   const error = { code: 'validation_failed' }
   expect(body.data[1]).toMatchObject({ status: 400, decided: 'validate', error })
@@ -52,25 +46,18 @@ test('GET /assumptions lists every open item with its settings and the number of
   const emulator = await someRequests()
   const { data } = (await emulator.call('GET', '/assumptions')).body
   expect(data.length).toBe(emulator.sandbox.service.assumptions.items.size)
-  const schema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
-  const description = 'How long the name of a shelf may be.'
-  expect(data.find(({ id }: { id: string }) => id === 'U901')).toEqual({
-    id: 'U901',
-    open: 'How long names are.',
-    decision: '20.',
-    reportedIn: 'response',
-    settings: [{ key: 'shelves.name_bound', description, default: 20, schema, value: 20 }],
-    used: 1,
-  })
+  const named = data.find(({ id }: { id: string }) => id === 'U901')
+  expect(named).toMatchObject({ open: 'How long names are.', decision: '20.', used: 1 })
+  expect(named.settings).toMatchObject([{ key: 'shelves.name_bound', default: 20, value: 20 }])
   expect(data.find(({ id }: { id: string }) => id === 'U068').used).toBe(1)
 })
 
-test('settings are shown and changed by key, and null restores the default', async () => {
+test('settings are shown and changed by key, unless they are only checked; null restores the default', async () => {
   const emulator = await controlEmulator()
   const overrides = { 'shelves.name_bound': 8, 'lists.default_limit': 5 }
+  expect((await emulator.call('PATCH', '/settings?dry_run=true', overrides)).body.overrides).toEqual({})
   const changed = await emulator.call('PATCH', '/settings', overrides)
-  expect(changed.status).toBe(200)
-  expect(changed.body.overrides).toEqual({ 'shelves.name_bound': 8, 'lists.default_limit': 5 })
+  expect(changed.body.overrides).toEqual(overrides)
   expect(changed.body.values).toMatchObject({ 'shelves.name_bound': 8, 'lists.order': 'newest' })
   expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Nine long' })).status).toBe(400)
   const back = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': null })

@@ -106,34 +106,24 @@ test('operations are listed as data, with the limits in force', async () => {
   await emulator.call('PUT', '/limits/books.create', { limit: 7, window_s: 30 })
   const { data } = (await emulator.call('GET', '/operations')).body
   expect(data.map(({ name }: Any) => name)).toEqual(['books.list', 'books.create', 'shelves.close'])
-  expect(data[1]).toMatchObject({
-    method: 'POST',
-    path: '/shelves/{shelf_id}/books',
-    errorFormat: 'problem',
-    idempotent: true,
-    success: 201,
-    body_limit: 1_048_576,
-    limit: { limit: 7, window_s: 30 },
-  })
+  const declared = { method: 'POST', path: '/shelves/{shelf_id}/books', success: 201, idempotent: true }
+  const limits = { body_limit: 1_048_576, limit: { limit: 7, window_s: 30 } }
+  expect(data[1]).toMatchObject({ ...declared, ...limits, errorFormat: 'problem' })
 })
 
 test('the type of a problem leads to its meaning', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
   const { body } = await emulator.call('GET', '/problems/validation_failed')
-  expect(body).toMatchObject({
-    code: 'validation_failed',
-    type: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/__emulator\/problems\/validation_failed$/),
-    title: 'Validation Failed',
-    status: 422,
-    status_setting: 'status.validation',
-    retryable: false,
-  })
+  const status = { status: 422, status_setting: 'status.validation', retryable: false }
+  expect(body).toMatchObject({ code: 'validation_failed', title: 'Validation Failed', ...status })
+  expect(body.type).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/__emulator\/problems\/validation_failed$/)
   expect(body.meaning).toMatch(/breaks a rule/)
-  const all = (await emulator.call('GET', '/problems')).body.data
-  expect(all).toContainEqual(body)
+  expect((await emulator.call('GET', '/problems')).body.data).toContainEqual(body)
   const unknown = await emulator.call('GET', '/problems/validation_faild')
-  expect(unknown.status).toBe(404)
-  expect(unknown.body.message).toContain('Did you mean "validation_failed"?')
+  expect([unknown.status, unknown.body.message]).toEqual([
+    404,
+    expect.stringContaining('Did you mean "valid'),
+  ])
   expect((await emulator.call('GET', '/problems/constructor')).status).toBe(404)
 })
 

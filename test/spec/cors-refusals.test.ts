@@ -159,21 +159,16 @@ test('a refused preflight changes nothing and uses no quota, and its response al
   expect([emulator.digest(), emulator.sandbox.limits.windows.save()]).toEqual([before, []])
 })
 
-test('checks of requests do not count preflights, unless they name the method', async () => {
+test('a logged preflight counts in checks that name its method, is in the HAR, and cannot be sent again', async () => {
   const emulator = await testEmulator()
-  await preflight(emulator, FOREIGN)
+  const id = idOf(await preflight(emulator, FOREIGN))
   const verify = async (match: object) =>
     (await emulator.control('POST', '/requests/verify', { match, count: { at_least: 0 } })).body.actual
   expect(await verify({ path: '/v1/pages' })).toBe(0)
   expect(await verify({ path: '/v1/pages', method: 'OPTIONS' })).toBe(1)
   const wait = await emulator.control('POST', '/requests/wait', { match: { path: '*' }, timeout_ms: 1 })
   expect(wait.body.actual).toBe(0)
-})
-
-test('a preflight cannot be sent again, and is in the HAR of the log', async () => {
-  const emulator = await testEmulator()
-  const id = idOf(await preflight(emulator, FOREIGN))
-  expect((await emulator.control('POST', `/requests/${id}/resend`)).status).toBe(409)
   const { log } = (await emulator.control('GET', '/requests/har')).body
   expect(log.entries).toMatchObject([{ request: { method: 'OPTIONS' }, response: { status: 204 } }])
+  expect((await emulator.control('POST', `/requests/${id}/resend`)).status).toBe(409)
 })
