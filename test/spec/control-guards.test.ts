@@ -78,14 +78,12 @@ test('no response can be framed, cached, read as another type or read by other o
   const headers = { ...authorized, origin: `http://127.0.0.1:${emulator.port}` }
   for (const [method, path, json, how, status] of [
     ['GET', '/clock', undefined, { headers }, 200],
-    ['GET', '/health', undefined, {}, 200],
     ['GET', '/events', undefined, { headers }, 200],
     ['DELETE', '/requests', undefined, { headers }, 204],
     ['GET', '/clock', undefined, {}, 401],
     ['GET', '/clock', undefined, { headers: { ...authorized, host: 'example.com' } }, 403],
     ['GET', '/state/%zz', undefined, { headers }, 400],
     ['OPTIONS', '/clock', undefined, { headers }, 405],
-    ['POST', '/requests/verify', { match: { method: 'PUT' } }, { headers }, 409],
     ['POST', '/reset', undefined, { raw: '{}', headers: { ...headers, 'content-type': 'x/y' } }, 415],
     ['POST', '/break', undefined, { headers }, 500],
   ] as const) {

@@ -120,10 +120,8 @@ test('the type of a problem leads to its meaning', async () => {
   expect(body.meaning).toMatch(/breaks a rule/)
   expect((await emulator.call('GET', '/problems')).body.data).toContainEqual(body)
   const unknown = await emulator.call('GET', '/problems/validation_faild')
-  expect([unknown.status, unknown.body.message]).toEqual([
-    404,
-    expect.stringContaining('Did you mean "valid'),
-  ])
+  expect(unknown.status).toBe(404)
+  expect(unknown.body.message).toContain('Did you mean "validation_failed"?')
   expect((await emulator.call('GET', '/problems/constructor')).status).toBe(404)
 })
 
@@ -160,18 +158,13 @@ test('the document of the control interface is sound and describes exactly the r
 })
 
 test('a sandbox is named by the second server, or by a header of exactly the routes about a sandbox', async () => {
-  const { document, emulator } = await described()
-  await emulator.emulator.sandboxes.open('w3')
-  const asked = async (server: string, headers = {}): Promise<string> =>
-    ((await (await fetch(`${emulator.emulator.url}${server}/state`, { headers })).json()) as Any).sandbox
+  const { document } = await described()
   const [plain, named] = document.servers
   expect([plain.url, named.url]).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
   expect(Object.keys(named.variables)).toEqual(['sandbox'])
-  expect(await asked(plain.url)).toBe('default')
-  expect(await asked(named.url.replace('{sandbox}', 'w3'))).toBe('w3')
   const { name, schema } = document.components.parameters.Sandbox
-  expect(await asked(plain.url, { [name]: 'w3' })).toBe('w3')
-  expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
+  expect([name, schema.default]).toEqual(['X-Emulator-Sandbox', 'default'])
+  expect(['w3', '-w3'].map((text) => new RegExp(schema.pattern).test(text))).toEqual([true, false])
   const ref = { $ref: '#/components/parameters/Sandbox' }
   const stateful = operationsIn(document).filter(({ item }) =>
     JSON.stringify(item).includes(JSON.stringify(ref)),

@@ -2,14 +2,8 @@ import { expect, test } from 'vitest'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { type SampleCall, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
-/**
- * The ways in which a request of any operation is refused, each with the status that its OpenAPI document lists. The tests of
- * transports are about 401 and 429.
- */
-const REFUSALS: readonly (readonly [
-  status: number,
-  send: (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>,
-])[] = [
+/** The ways in which a request of any operation is refused. The tests of transports are about 401 and 429. */
+const REFUSALS: [number, (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>][] = [
   // A GET has no body; a query that is invalid for every list stands for it. A promotion reads neither: its path is malformed.
   [
     400,
