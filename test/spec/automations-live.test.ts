@@ -45,19 +45,9 @@ test('a firing queues a run, which is executed a second later', { tags: ['T35', 
   const emulator = await liveEmulator([anAutomation('u1', '0 6 * * *')])
   await emulator.advance('18h')
   const [run] = emulator.state('agent_runs')
-  expect(run).toEqual({
-    id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    agent_id: 'a1',
-    automation_id: 'u1',
-    trigger_id: null,
-    thread_id: null,
-    status: 'queued',
-    queued_at: '2026-03-02T06:00:00.000Z',
-    executed_at: null,
-    cause: 'The schedule of the automation was due.',
-    event_id: null,
-    payload: null,
-  })
+  const queued = { status: 'queued', queued_at: '2026-03-02T06:00:00.000Z', executed_at: null }
+  const cause = 'The schedule of the automation was due.'
+  expect(run).toMatchObject({ agent_id: 'a1', automation_id: 'u1', trigger_id: null, cause, ...queued })
   await emulator.delete(`${at}/u1`)
   await emulator.advance('1s')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-02T06:00:01.000Z' }
@@ -174,7 +164,6 @@ test('an invalid schedule is refused with its pointer, and nothing changes', { t
   const before = emulator.digest()
   const written = await emulator.control('PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
   expect([written.status, written.body.details.errors[0].pointer]).toEqual([400, '/_emulator/schedule'])
-  expect(written.body.message).toContain('"30 6 * * 1-5"')
   const document = documentOf(emulator)
   document.collections.automations[0]._emulator.schedule = 'daily'
   expect(() => loadDocument(emulator.sandbox, document)).toThrow('/automations/0/_emulator/schedule')

@@ -127,7 +127,7 @@ test('pages of other sites, sandboxed pages and foreign hosts cannot decide', as
   expect(emulator.state('oauth_flows').at(-1).decided_at).toBeNull()
 })
 
-test('the page at the default redirect_url asks, after a restart, too', {
+test('the default redirect_url is a page, also after a restart', {
   tags: ['U030', 'U080'],
 }, async () => {
   const before = await started()
@@ -145,18 +145,14 @@ test.for([
   ['allow', 'connected', {}],
   ['deny', 'denied', { error: 'access_denied' }],
   ['server_error', 'failed', { error: 'server_error' }],
-] as const)(
-  '%s returns to the setting connections.return_url',
-  { tags: ['U080'] },
-  async ([outcome, status, error]) => {
-    const settings = { 'connections.return_url': 'http://app:8080/done/{id}' }
-    const emulator = await started({ settings })
-    const url = await startConnection(emulator)
-    expect((await fetch(url)).headers.get('content-security-policy')).toContain('http://app:8080')
-    const { location } = await choose(url, outcome)
-    const [connection] = emulator.state('connections')
-    expect(new URL(location ?? '').pathname).toBe(`/done/${connection.id}`)
-    expect(returned(location)).toEqual({ connection_id: connection.id, ...error })
-    expect(connection.status).toBe(status)
-  },
-)
+] as const)('%s returns to connections.return_url', { tags: ['U080'] }, async ([outcome, status, error]) => {
+  const settings = { 'connections.return_url': 'http://app:8080/done/{id}' }
+  const emulator = await started({ settings })
+  const url = await startConnection(emulator)
+  expect((await fetch(url)).headers.get('content-security-policy')).toContain('http://app:8080')
+  const { location } = await choose(url, outcome)
+  const [connection] = emulator.state('connections')
+  expect(new URL(location ?? '').pathname).toBe(`/done/${connection.id}`)
+  expect(returned(location)).toEqual({ connection_id: connection.id, ...error })
+  expect(connection.status).toBe(status)
+})

@@ -105,12 +105,9 @@ test.for([
   ['cross-site', 403, 0],
   ['same-site', 403, 0],
   ['same-origin', 401, 1],
-] as const)(
-  'X1 an image of a %s page gets a %i, and creates %i sandboxes',
-  async ([site, status, created]) => {
-    const emulator = await testEmulator()
-    const image = { headers: { 'sec-fetch-site': site }, authorization: undefined }
-    expect((await send(emulator, 'GET', '/@image/v1/data-views', image)).status).toBe(status)
-    expect(made(emulator)).toHaveLength(created)
-  },
-)
+] as const)('X1 an image of a %s page gets a %i and %i sandboxes', async ([site, status, created]) => {
+  const emulator = await testEmulator()
+  const image = { headers: { 'sec-fetch-site': site }, authorization: undefined }
+  expect((await send(emulator, 'GET', '/@image/v1/data-views', image)).status).toBe(status)
+  expect(made(emulator)).toHaveLength(created)
+})

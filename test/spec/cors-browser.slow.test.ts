@@ -96,18 +96,16 @@ const OPAQUE =
 const FLAG =
   /^Start the emulator with --cors-origin http:\/\/app\.example:\d+ \(corsOrigins in JavaScript\)\.$/
 
-test.for<[what: string, open: () => Promise<Page | Frame>, init: Init, method: string, fix: string | RegExp]>(
-  [
-    ['a file', fromFile, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['a sandboxed frame', sandboxed, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['about:blank', newPage, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['another origin', foreign, AUTHORIZED, 'OPTIONS', FLAG],
-    // Without a header that needs a preflight, the request is performed.
-    ['another origin without a key', foreign, {}, 'GET', FLAG],
-    ['this machine by PUT', home, { ...AUTHORIZED, method: 'PUT' }, 'OPTIONS', /only the methods GET, HEAD/],
-    ['this machine by patch', home, { ...AUTHORIZED, method: 'patch' }, 'OPTIONS', /capital letters: PATCH/],
-  ],
-)('a request of %s fails, and is in the log with the fix', async ([, open, init, method, fix]) => {
+test.for<[string, open: () => Promise<Page | Frame>, Init, method: string, fix: string | RegExp]>([
+  ['a file', fromFile, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['a sandboxed frame', sandboxed, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['about:blank', newPage, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['another origin', foreign, AUTHORIZED, 'OPTIONS', FLAG],
+  // Without a header that needs a preflight, the request is performed.
+  ['another origin without a key', foreign, {}, 'GET', FLAG],
+  ['this machine by PUT', home, { ...AUTHORIZED, method: 'PUT' }, 'OPTIONS', /only the methods GET, HEAD/],
+  ['this machine by patch', home, { ...AUTHORIZED, method: 'patch' }, 'OPTIONS', /capital letters: PATCH/],
+])('a request of %s fails, and is in the log with the fix', async ([, open, init, method, fix]) => {
   const [emulator, page] = [await testEmulator(), await open()]
   expect(await tried(page, emulator, init)).toBe(FAILED)
   const text = typeof fix === 'string' ? fix : expect.stringMatching(fix)

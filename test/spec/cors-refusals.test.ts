@@ -120,19 +120,18 @@ test('a fetch with no-cors is explained: the browser leaves out the key and hide
 
 test('a response without the header Access-Control-Allow-Origin is explained by the fault that changed it', async () => {
   const emulator = await testEmulator()
-  const origin = 'http://localhost:5173'
   const changes = [
     [{ remove: ['access-control-allow-origin'] }, true],
-    [{ raw: [['Access-Control-Allow-Origin', origin]] }, true],
+    [{ raw: [['Access-Control-Allow-Origin', LOCAL]] }, true],
     [{ set: { 'Access-Control-Allow-Origin': '*' } }, false],
     [{ set: { 'X-Other': 'y' } }, false],
   ] as const
   for (const [head, isHidden] of changes) {
     const { id } = armRule(emulator.sandbox, { times: 1, do: [{ head }] })
-    const { cors } = await explained(emulator, await get(emulator, { origin }))
+    const { cors } = await explained(emulator, await get(emulator, { origin: LOCAL }))
     const mitigation = 'Remove the fault rule, or let the response keep exactly one such header.'
     const detail = expect.stringMatching(/^A fault has changed the header Access-Control-Allow-Origin, so/)
-    const hidden = { origin, preflight: false, detail, mitigation }
+    const hidden = { origin: LOCAL, preflight: false, detail, mitigation }
     expect([head, cors]).toEqual([head, isHidden ? hidden : undefined])
     await emulator.control('DELETE', `/faults/${id}`)
   }
