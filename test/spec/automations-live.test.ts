@@ -19,7 +19,6 @@ function liveEmulator(automations: readonly object[], options: TestEmulatorOptio
   return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
 }
 
-/** The instants at which the runs of an automation were queued. */
 function firings(emulator: TestEmulator, automation = 'u1'): number[] {
   const own = emulator.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
   return own.map(({ queued_at }) => Date.parse(queued_at))
