@@ -162,7 +162,6 @@ function emulatorWith(settings: JsonObject, id?: string) {
   return batchEmulator(settings, { collections: { ...records, ...extra } })
 }
 
-/** Further responses that name an assumption, beside those above. */
 const further: Readonly<Record<string, Ask>> = {
   U023: ({ post }) => post('/pages', { parent: { type: 'page', page_id: 'none' }, name: 'x' }),
   U031: ({ get }) => get('/organization/mcp-servers?limit=1'),

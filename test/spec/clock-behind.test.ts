@@ -32,7 +32,6 @@ test('more than 500 due events run between requests, which are served at the tim
     lag = lag_ms
   }
   expect(emulator.state('agent_runs')).toHaveLength(1_440)
-  // Catching up with a day logs no warning.
   expect(warnings).toEqual([])
 })
 

@@ -42,7 +42,6 @@ test('the last advance is shown whoever requested it, until the state is replace
   const { body } = await emulator.call('POST', '/clock/advance', { by: '1h' })
   expect(body.events).toHaveLength(1)
   expect(await latest()).toEqual({ running: false, result: body })
-  // A refused advance leaves it unchanged.
   expect((await emulator.call('POST', '/clock/advance', { to: NOON })).status).toBe(409)
   expect(await latest()).toEqual({ running: false, result: body })
   await emulator.call('PATCH', '/clock', { now: '2026-03-01T14:00:00.000Z' })

@@ -11,7 +11,6 @@ type Any = any
 /** What an emulator without a control token serves, the same for every test: making it takes most of the time here. */
 let plain: Promise<Any> | undefined
 
-/** A running emulator and the OpenAPI document that its control interface serves. */
 async function described() {
   const emulator = await testEmulator()
   plain ??= emulator.control('GET', '/openapi.json').then(({ body }) => body)
@@ -125,6 +124,12 @@ test('the type of a problem leads to its meaning', async () => {
   expect((await emulator.call('GET', '/problems/constructor')).status).toBe(404)
 })
 
+test('problems of lines and batches have a meaning', { tags: ['R251'] }, async () => {
+  const { control } = await testEmulator()
+  for (const code of ['prediction_failed', 'batch_expired', 'canceled'])
+    expect((await control('GET', `/problems/${code}`)).body).toMatchObject({ code, status: 422 })
+})
+
 test('GET /openapi.json of the server describes the API, with its own URL and a name for each schema', async () => {
   const { emulator } = await testEmulator()
   const api: Any = await (await fetch(`${emulator.url}/openapi.json`)).json()
@@ -222,10 +227,8 @@ test('routes describe their body with its bound if they have one, which no GET h
 
 test('the feed of events is described as an event stream, everything else as JSON', async () => {
   const { document } = await described()
-  const streams = operationsIn(document).filter(
-    ({ item }) => item.responses[200]?.content['text/event-stream'] !== undefined,
-  )
-  expect(streams.map(nameOf)).toEqual(['GET /events'])
+  const isStream = ({ item }: Any) => item.responses[200]?.content['text/event-stream'] !== undefined
+  expect(operationsIn(document).filter(isStream).map(nameOf)).toEqual(['GET /events'])
   const [types] = document.paths['/events'].get.parameters
   expect(types).toMatchObject({ name: 'types', in: 'query', required: false, schema: { type: 'string' } })
   expect(types.description).toContain('request, event, delivery')

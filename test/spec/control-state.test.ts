@@ -146,7 +146,6 @@ test('a secret is sealed when it is written, and a sealed one stays unchanged', 
 test('interventions of a resource are routes, in one transaction, and due events run at once', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
-  // This path is also that of a collection.
   expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
   expect((await emulator.call('POST', '/shelves/s9/close', { after: '1h' })).status).toBe(404)
   const done = await emulator.call('POST', '/shelves/s1/close', { after: '0s' })
