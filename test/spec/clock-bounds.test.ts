@@ -11,7 +11,6 @@ import { demoWith, issuesOf } from '../support/starting-states.ts'
 const BEFORE = '1969-12-31T23:59:59.999Z'
 const AFTER = '9999-01-01T00:00:00.000Z'
 
-/** Both bounds, as each message about an instant out of them names them. */
 const BOUNDS = '1970-01-01T00:00:00.000Z to 9998-12-31T23:59:59.999Z'
 
 test.for<[method: string, path: string, body: (instant: string) => object, pointer: string]>([
@@ -22,34 +21,28 @@ test.for<[method: string, path: string, body: (instant: string) => object, point
   ['POST', '/clock/advance', () => ({ by: '3000000d' }), '/by'],
   ['POST', '/clock/advance', (max_to) => ({ until: { batch: 'b' }, max_to }), '/max_to'],
   ['POST', '/faults', (jump) => ({ do: [{ clock: { jump } }] }), '/do/0/clock/jump'],
-])(
-  '%s %s refuses an instant out of the bounds of the clock, and names both',
-  async ([method, path, body, pointer]) => {
-    const emulator = await testEmulator()
-    const before = emulator.digest()
-    for (const instant of [BEFORE, AFTER, '0000-01-01T00:00:00Z']) {
-      const response = await emulator.control(method, path, body(instant))
-      expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
-      const detail = expect.stringContaining(BOUNDS)
-      expect(response.body.details.errors).toContainEqual({ pointer, detail })
-    }
-    expect(emulator.digest()).toBe(before)
-  },
-)
-
-test.for([BEFORE, AFTER])(
-  'a state, a scenario and the option of the library refuse the clock %s',
-  async (now) => {
-    const emulator = await testEmulator()
-    const { body: state } = await emulator.control('GET', '/state')
-    const clock = { ...state.clock, now }
-    const { status, body } = await emulator.control('PUT', '/state', { ...state, clock })
+])('%s %s refuses an instant out of bounds, and names both', async ([method, path, body, pointer]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  for (const instant of [BEFORE, AFTER, '0000-01-01T00:00:00Z']) {
+    const response = await emulator.control(method, path, body(instant))
+    expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
     const detail = expect.stringContaining(BOUNDS)
-    expect([status, body.details.errors]).toEqual([400, [{ pointer: '/clock/now', detail }]])
-    expect(scenarioClock().safeParse({ now }).error?.message).toContain(BOUNDS)
-    await expect(startEmulator({ clock: now, ephemeral: true })).rejects.toThrow(BOUNDS)
-  },
-)
+    expect(response.body.details.errors).toContainEqual({ pointer, detail })
+  }
+  expect(emulator.digest()).toBe(before)
+})
+
+test.for([BEFORE, AFTER])('a state, a scenario and the library refuse the clock %s', async (now) => {
+  const emulator = await testEmulator()
+  const { body: state } = await emulator.control('GET', '/state')
+  const clock = { ...state.clock, now }
+  const { status, body } = await emulator.control('PUT', '/state', { ...state, clock })
+  const detail = expect.stringContaining(BOUNDS)
+  expect([status, body.details.errors]).toEqual([400, [{ pointer: '/clock/now', detail }]])
+  expect(scenarioClock().safeParse({ now }).error?.message).toContain(BOUNDS)
+  await expect(startEmulator({ clock: now, ephemeral: true })).rejects.toThrow(BOUNDS)
+})
 
 test('a sandbox that starts at the first instant of the clock continues there after a restart', async () => {
   const data = dataFolder()
@@ -71,13 +64,10 @@ test('an event may be due before the first instant, since records may have earli
   expect([due_at.safeParse(BEFORE).success, due_at.safeParse(AFTER).success]).toEqual([true, false])
 })
 
-test.for(['+9999999d', '+99999999999d'])(
-  'fixtures with a timestamp %s after the start are refused at their field',
-  async (created_at) => {
-    const [issue] = await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ created_at })))
-    expect(issue?.pointer).toBe('/collections/skills/0/created_at')
-  },
-)
+test.for(['+9999999d', '+99999999999d'])('a timestamp %s in fixtures is refused', async (created_at) => {
+  const [issue] = await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ created_at })))
+  expect(issue?.pointer).toBe('/collections/skills/0/created_at')
+})
 
 test('a request whose event would be after the last instant of the clock is refused with the way out, and changes nothing', async () => {
   const clock = new Date(END_OF_TIME - 1_000).toISOString()
@@ -121,13 +111,10 @@ test('fixtures whose events are after the end of the clock are refused with each
   const start = testEmulator({ clock, collections: { ...collections, agent_runs: runs } })
   const error = await start.catch((error: unknown) => error)
   expect(error).toBeInstanceOf(FixturesError)
-  const detail = expect.stringMatching(
-    new RegExp(
-      `^The event agent-run\\.execute of agent_runs/r. .*${BOUNDS}\\..* --clock\\), .* --fixtures\\)\\.$`,
-    ),
-  )
-  expect((error as FixturesError).issues).toEqual([
-    { pointer: '/collections/agent_runs/0', detail },
-    { pointer: '/collections/agent_runs/1', detail },
-  ])
+  const { issues } = error as FixturesError
+  expect(issues.map(({ pointer }) => pointer)).toEqual([0, 1].map((n) => `/collections/agent_runs/${n}`))
+  for (const { detail } of issues) {
+    expect(detail).toMatch(/^The event agent-run\.execute of agent_runs\/r. .* --clock\), .* --fixtures\)\.$/)
+    expect(detail).toContain(BOUNDS)
+  }
 })

@@ -20,14 +20,10 @@ test('a client that ignores Retry-After is found, with its requests and the cloc
   const tooShort = (query = '') => conduct(emulator, ['wait.too-short'], query)
   const report = await tooShort()
   expect(report).toMatchObject({ object: 'list', judged: { calls: 1, requests: 2, dropped: 0 } })
-  expect(report.data).toMatchObject([
-    {
-      severity: 'warning',
-      requests: ['default-000001', 'default-000002'],
-      evidence: { retry_after: '2', promised_ms: 2000, waited_ms: 1500, clock: 'virtual' },
-      section: 'Limits / Rate limits',
-    },
-  ])
+  const requests = ['default-000001', 'default-000002']
+  const evidence = { retry_after: '2', promised_ms: 2000, waited_ms: 1500, clock: 'virtual' }
+  const section = 'Limits / Rate limits'
+  expect(report.data).toMatchObject([{ severity: 'warning', requests, evidence, section }])
   expect((await tooShort('?retries=2')).data).toMatchObject([{ severity: 'error' }])
   expect((await tooShort('?except=wait.too-short')).data).toEqual([])
   expect((await tooShort('?since=default-000001')).data).toEqual([])
@@ -47,9 +43,8 @@ test('the time in which a test holds a request at a gate is no wait of its clien
   await emulator.control('DELETE', '/faults/gate')
   emulator.advance('1s')
   await emulator.get('/data-views')
-  expect((await conduct(emulator, ['wait.too-short'])).data).toMatchObject([
-    { code: 'wait.too-short', evidence: { promised_ms: 2000, waited_ms: 1000, clock: 'virtual' } },
-  ])
+  const evidence = { promised_ms: 2000, waited_ms: 1000, clock: 'virtual' }
+  expect((await conduct(emulator, ['wait.too-short'])).data).toMatchObject([{ evidence }])
 })
 
 test('a client that leaves responses unread leaks their connections', async () => {
@@ -65,25 +60,16 @@ test('a client that leaves responses unread leaks their connections', async () =
   expect((await conduct(emulator, ['connection.leaked'])).data).toHaveLength(1)
 })
 
-test.for([
-  ['without a key', {}, {}, ['key.missing']],
-  ['with a new key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'b' }, ['key.changed']],
-  ['with the same key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'a' }, []],
-] as const)('a create whose response was lost is repeated %s', async ([, first, second, expected]) => {
+test('a create whose response was lost is repeated without a key: two records', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const match = { operation: 'batch-predictions.create' }
   const cut = { cut: { at: 'after-handler', how: 'rst' } }
   await emulator.control('POST', '/faults', { match, times: 1, do: [cut] })
-  const create = (headers: Readonly<Record<string, string>>) =>
-    emulator.post('/batch-predictions', batchBody(), { headers })
-  await expect(create(first)).rejects.toThrow()
-  await create(second)
-  const { data } = await conduct(emulator, ['key.missing', 'key.changed'])
-  expect(data.map(({ code }: { code: string }) => code)).toEqual(expected)
-  if (expected.length > 0) {
-    expect(data[0].severity).toBe('error')
-    expect(data[0].evidence.records).toHaveLength(2)
-  }
+  const create = () => emulator.post('/batch-predictions', batchBody())
+  await expect(create()).rejects.toThrow()
+  await create()
+  const { data } = await conduct(emulator, ['key.missing'])
+  expect(data).toMatchObject([{ severity: 'error', evidence: { records: { length: 2 } } }])
 })
 
 test('a client that stops after an empty page is found', async () => {

@@ -5,7 +5,7 @@ import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.
 import { consumptionRow } from '../support/consumption-row.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
-import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
+import { sampleRecords } from '../support/sample-calls.ts'
 import { send } from '../support/send.ts'
 
 const { files: _, ...records } = sampleRecords
@@ -58,7 +58,7 @@ test('rows finer than a millisecond are compared and ordered exactly', async () 
   expect(await rows('Z', 'Z')).toEqual([instants[0]])
 })
 
-test('bytes that are no request get a problem on batch paths, and the standard error body elsewhere', async () => {
+test('bytes that are no request get a problem on batch paths', async () => {
   const { baseUrl } = await testEmulator()
   const answer = async (bytes: string) => {
     const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
@@ -72,8 +72,6 @@ test('bytes that are no request get a problem on batch paths, and the standard e
       expect(response).not.toContain('status_code')
     }
   }
-  const standard = await answer('POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n')
-  expect(standard).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/json.*"status_code":400/is)
 })
 
 test('errors.type_base has to be the base of a URL', async () => {
@@ -119,17 +117,8 @@ test('has_messages keeps the conversations that have messages, or those that hav
   const { get } = await testEmulator({ collections: records })
   const ids = async (query: string) =>
     (await get(`/conversations${query}`)).body.data.map(({ id }: { id: string }) => id)
-  expect(MESSAGE).toBe(records.messages?.map((each) => (each as { id: string }).id).join())
   expect(await ids('?has_messages=true')).toEqual(['conversation-1'])
   expect(await ids('?has_messages=false')).toEqual(['conversation-2'])
-  expect((await ids('?has_messages=perhaps')).sort()).toEqual(await ids('').then((all) => all.sort()))
-})
-
-test('a batch with more items than the policy allows is refused with the wait and the advice to split it', async () => {
-  const { post } = await batchEmulator({ 'limits.admission.enqueued_items': 2 })
-  const { status, body } = await post('/batch-predictions', aBatch({ items: 3 }))
-  expect([status, body.detail]).toEqual([429, expect.stringContaining('split it into batches of at most 2')])
-  expect(body.detail).toMatch(/Wait \d+ s, the value of Retry-After/)
 })
 
 test('a 504 of a gateway has a page about 504, and a 500 of a fault is retryable', async () => {
@@ -163,23 +152,21 @@ test('only the service key and admins see a teamspace without members', { tags: 
   for (const key of ['KS', 'KU'] as const) expect((await get(`${path}/users`, { key })).body.data).toEqual([])
 })
 
-test('a generated agent has a title and a description from its prompt, marked as an assumption', async () => {
+test('a generated agent has a title and a description from its prompt', async () => {
   const generated = async (body: object) => {
     const { post } = await testEmulator()
     const { claim_token } = (await post('/agents/generate', body)).body
-    return post('/agents/claim', { claim_token })
+    return (await post('/agents/claim', { claim_token })).body
   }
   const prompt = 'Check every invoice against its order.'
-  const { body, assumed } = await generated({ prompt })
-  expect(body.title).toMatch(/^Check every invoice against \w+$/)
-  expect(body).toMatchObject({ description: prompt, config: { prompt } })
-  expect(assumed).toContain('U043')
-  expect((await generated({ prompt })).body.title).toBe(body.title)
-  expect((await generated({})).body).toMatchObject({ title: expect.stringMatching(/./) })
-  expect((await generated({ title: 'Mine' })).body.title).toBe('Mine')
+  const agent = await generated({ prompt })
+  expect(agent.title).toMatch(/^Check every invoice against \w+$/)
+  expect(agent).toMatchObject({ description: prompt, config: { prompt } })
+  expect((await generated({ prompt })).title).toBe(agent.title)
+  expect((await generated({})).title).toMatch(/./)
 })
 
-test('settings change statuses, the body limit and the problem of canceled items', async () => {
+test('settings change statuses and the body limit', async () => {
   const emulator = await batchEmulator(
     {
       'success.read': 203,
@@ -187,7 +174,6 @@ test('settings change statuses, the body limit and the problem of canceled items
       'status.too_large': 400,
       'status.unsupported_media': 406,
       'http.body_limit': 100,
-      'errors.item_problem.canceled': { code: 'stopped', title: 'Stopped', status: 499 },
     },
     { collections: records },
   )
@@ -195,11 +181,6 @@ test('settings change statuses, the body limit and the problem of canceled items
   expect((await emulator.patch('/organization/teamspaces/ts-a', { name: 'x' })).status).toBe(202)
   expect((await emulator.post('/pages', { name: 'x'.repeat(100) })).status).toBe(400)
   expect((await emulator.post('/pages', undefined, { raw: 'x', type: 'text/plain' })).status).toBe(406)
-  const { id } = await createBatch(emulator)
-  await emulator.post(`/batch-predictions/${id}/cancel`)
-  emulator.advance('1h')
-  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
-  expect(JSON.parse(text.split('\n')[0] ?? '').error).toMatchObject({ title: 'Stopped', status: 499 })
 })
 
 test('the prefix of an unknown key decides whether it acts as a user key or a service key', async () => {
@@ -211,16 +192,8 @@ test('the prefix of an unknown key decides whether it acts as a user key or a se
   expect((await callback('live_anything')).status).toBe(401)
 })
 
-test('the shortest accepted values of a batch and a claim, and values that are one shorter', async () => {
+test('a claim token may have one character', async () => {
   const template = { ...sampleRecords.agent_templates?.[0], claim_token: 'c' }
-  const emulator = await batchEmulator({}, { collections: { agent_templates: [template] } })
-  const create = async (body: object, key = 'k') => {
-    const headers = { 'Idempotency-Key': key }
-    return (await emulator.post('/batch-predictions', { ...aBatch(), ...body }, { headers })).status
-  }
-  expect(await create({ model: 'm' })).toBe(200)
-  expect(await create({ items: [{ file_id: '', custom_id: 'a' }] }, 'another')).toBe(400)
-  expect(await create({}, 'k'.repeat(255))).toBe(200)
-  for (const key of ['k'.repeat(256), '']) expect(await create({}, key)).toBe(400)
-  expect((await emulator.post('/agents/claim', { claim_token: 'c' })).status).toBe(200)
+  const { post } = await testEmulator({ collections: { agent_templates: [template] } })
+  expect((await post('/agents/claim', { claim_token: 'c' })).status).toBe(200)
 })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { packageVersion } from '../../src/adapters/package.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
-import { testEmulator } from '../support/emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
@@ -11,18 +10,6 @@ test('health and index have the version of the contract', { tags: ['R286'] }, as
   const { body } = await emulator.call('GET', '/health')
   expect(body).toEqual({ status: 'ok', ...versions, problem: null, storage: [] })
   expect((await emulator.call('GET', '')).body.contract_version).toBe('0.1.1')
-})
-
-test('settings are only checked with dry_run=true: by their schemas and against the records', async () => {
-  const emulator = await controlEmulator()
-  const check = (settings: object) => emulator.call('PATCH', '/settings?dry_run=true', settings)
-  const wrong = await check({ 'shelves.name_bound': 'long' })
-  expect(wrong.body.details.errors[0].pointer).toBe('/shelves.name_bound')
-  const short = await check({ 'shelves.name_bound': 1 })
-  expect(short.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
-  const valid = await check({ 'shelves.name_bound': 30 })
-  expect([wrong.status, short.status, valid.status]).toEqual([400, 400, 200])
-  expect(valid.body.overrides).toEqual({})
 })
 
 test('reset accepts other fixtures, another seed and another instant', async () => {
@@ -37,27 +24,6 @@ test('reset accepts other fixtures, another seed and another instant', async () 
   expect(response.body).toMatchObject({ seed: 42, now: '2030-01-02T00:00:00.000Z', records })
   const { data } = (await emulator.call('GET', '/state/shelves')).body
   expect(data[0].created_at).toBe('2030-01-01T00:00:00.000Z')
-})
-
-const LONG = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
-
-test.for<[name: string, body: object, pointer: string]>([
-  ['a file', { fixtures: '/etc/passwd' }, '/fixtures'],
-  ['a file to extend', { fixtures: { extends: '../secrets.json' } }, '/fixtures/extends'],
-  ['an unknown key', { fixtures: { colections: {} } }, '/fixtures/colections'],
-  ['a long name', { fixtures: { collections: { shelves: [LONG] } } }, '/fixtures/collections/shelves/0/name'],
-  ['books without a shelf', { fixtures: { generate: { books: 1 } } }, '/fixtures/generate'],
-  ['a seed that is no integer', { seed: 1.5 }, '/seed'],
-  ['an instant without a zone', { clock: '2030-01-02T00:00:00' }, '/clock'],
-  ['an unknown member', { sed: 1 }, '/sed'],
-])('reset with %s is refused, and nothing changes', { tags: ['R284'] }, async ([, body, pointer]) => {
-  const emulator = await controlEmulator()
-  const before = emulator.digest()
-  const response = await emulator.call('POST', '/reset', body)
-  expect(response.status).toBe(400)
-  expect(response.body.details.errors[0].pointer).toBe(pointer)
-  expect(response.text).not.toMatch(/root:|\/work\//)
-  expect(emulator.digest()).toBe(before)
 })
 
 test('fixtures are merged into the sandbox: new records, replaced ones, relative timestamps', async () => {
@@ -94,46 +60,10 @@ test('generated records are always the same for the same sandbox, and never reus
   expect(second).toEqual(first)
 })
 
-const aBook = (shelf_id: string) => ({ id: 'b9', shelf_id, title: '', created_at: JANUARY })
-
-test.for<[name: string, body: object, pointer: string]>([
-  ['an unknown collection', { collections: { shelfs: [] } }, '/collections/shelfs'],
-  ['no array', { collections: { shelves: {} } }, '/collections/shelves'],
-  ['a wrong record', { collections: { shelves: [{ id: 's9' }] } }, '/collections/shelves/0/name'],
-  ['a reference to nothing', { collections: { books: [aBook('s9')] } }, '/collections/books/0/shelf_id'],
-  ['the same id twice', { collections: { books: [aBook('s1'), aBook('s1')] } }, '/collections/books/1/id'],
-  ['a collection that is not generated', { generate: { shelves: 1 } }, '/generate/shelves'],
-  ['a number that is none', { generate: { books: -1 } }, '/generate/books'],
-  ['a file to extend', { extends: './x.json' }, '/extends'],
-  ['an unknown key', { record: {} }, '/record'],
-])('fixtures with %s are refused as a whole', { tags: ['R284'] }, async ([, body, pointer]) => {
-  const emulator = await controlEmulator()
-  const before = emulator.digest()
-  const response = await emulator.call('POST', '/fixtures', body)
-  expect(response.status).toBe(400)
-  expect(response.body.details.errors[0].pointer).toBe(pointer)
-  expect(emulator.digest()).toBe(before)
-})
-
 test('generating records without the records that they need is a 400 that names them', async () => {
   const emulator = await controlEmulator({ fixtures: { collections: {} } })
   const response = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
   expect(response.status).toBe(400)
   const detail = 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.'
   expect(response.body.details.errors).toEqual([{ pointer: '/generate', detail }])
-})
-
-test('the type of a problem of a line or a batch leads to its meaning', { tags: ['R251'] }, async () => {
-  const emulator = await testEmulator()
-  for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
-    const response = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)
-    expect(response.status).toBe(200)
-    expect(await response.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
-  }
-})
-
-test('/_x-steady/health, which generated test scripts probe, responds like /ready', async () => {
-  const { emulator } = await testEmulator()
-  for (const path of ['/_x-steady/health', '/__emulator/ready'])
-    expect(await (await fetch(emulator.url + path)).json()).toEqual({ status: 'ready' })
 })

@@ -14,6 +14,8 @@ test.for([
   ['a slash at the end', 'GET /clock/', '', 404, 'route_not_found', '"/__emulator/clock"'],
   ['another letter case', 'GET /Clock', '', 404, 'route_not_found', ''],
   ['an unknown collection', 'GET /state/nothing', '', 404, 'not_found', ''],
+  ['a misspelt limit', 'PUT /limits/book.list', '{"limit":1}', 404, 'not_found', 'mean "books.list"?'],
+  ['a limit of nothing', 'POST /limits/at-all/fill', '{"remaining":1}', 404, 'not_found', 'no operation'],
   ['a wrong percent-encoding', 'GET /state/%E0%A4%A', '', 400, 'bad_request', ''],
   ['another method', 'DELETE /clock', '', 405, 'method_not_allowed', ''],
   ['malformed JSON', 'POST /clock/advance', '{"by":\n"1h",}', 400, 'malformed_json', 'line 2'],
@@ -22,20 +24,17 @@ test.for([
   ['deep nesting', 'PUT /state', `${'['.repeat(65)}${']'.repeat(65)}`, 400, 'validation_failed', ''],
   ['a large body', 'PATCH /settings', LARGE, 413, 'payload_too_large', ''],
   ['the same on a route for larger ones', 'PUT /state', LARGE, 400, 'validation_failed', '/x'],
-] as const)(
-  '%s is refused in JSON, whatever the statuses of the API are',
-  { tags: ['R253'] },
-  async ([, call, raw, status, code, words]) => {
-    const settings = { 'status.validation': 422, 'status.not_found': 403 }
-    const emulator = await controlEmulator({ settings })
-    const [method = '', path = ''] = call.split(' ')
-    const response = await emulator.call(method, path, undefined, raw === '' ? {} : { raw })
-    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(response.body).toMatchObject({ status_code: status, error: code, retryable: false })
-    expect([response.status, response.body.message]).toEqual([status, expect.stringContaining(words)])
-    expect(response.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
-  },
-)
+] as const)('%s is refused in JSON', { tags: ['R253'] }, async ([, call, raw, status, code, words]) => {
+  // The statuses of the API do not apply.
+  const settings = { 'status.validation': 422, 'status.not_found': 403 }
+  const emulator = await controlEmulator({ settings })
+  const [method = '', path = ''] = call.split(' ')
+  const response = await emulator.call(method, path, undefined, raw === '' ? {} : { raw })
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.body).toMatchObject({ status_code: status, error: code, retryable: false })
+  expect([response.status, response.body.message]).toEqual([status, expect.stringContaining(words)])
+  expect(response.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
+})
 
 test('a 405 has the header Allow, and HEAD responds like GET, without the body', async () => {
   const emulator = await controlEmulator()
@@ -53,12 +52,6 @@ test('all errors of a body and a query are reported at once, by JSON Pointer', a
   const others = ['/now', '/query/verbose', '/rate'].map((pointer) => expect.objectContaining({ pointer }))
   expect(response.body.details.errors).toHaveLength(4)
   expect(response.body.details.errors).toEqual(expect.arrayContaining([unknown, ...others]))
-})
-
-test('a client that sends Expect: 100-continue is asked for its body, then gets the response', async () => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
-  expect([response.status, response.body.seed]).toEqual([200, 2])
 })
 
 test('a defect is a 500 without details, and is reported to the host', { tags: ['R253'] }, async () => {

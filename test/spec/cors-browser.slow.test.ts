@@ -96,18 +96,16 @@ const OPAQUE =
 const FLAG =
   /^Start the emulator with --cors-origin http:\/\/app\.example:\d+ \(corsOrigins in JavaScript\)\.$/
 
-test.for<[what: string, open: () => Promise<Page | Frame>, init: Init, method: string, fix: string | RegExp]>(
-  [
-    ['a file', fromFile, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['a sandboxed frame', sandboxed, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['about:blank', newPage, AUTHORIZED, 'OPTIONS', OPAQUE],
-    ['another origin', foreign, AUTHORIZED, 'OPTIONS', FLAG],
-    // Without a header that needs a preflight, the request is performed.
-    ['another origin without a key', foreign, {}, 'GET', FLAG],
-    ['this machine by PUT', home, { ...AUTHORIZED, method: 'PUT' }, 'OPTIONS', /only the methods GET, HEAD/],
-    ['this machine by patch', home, { ...AUTHORIZED, method: 'patch' }, 'OPTIONS', /capital letters: PATCH/],
-  ],
-)('a request of %s fails, and is in the log with the fix', async ([, open, init, method, fix]) => {
+test.for<[string, open: () => Promise<Page | Frame>, Init, method: string, fix: string | RegExp]>([
+  ['a file', fromFile, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['a sandboxed frame', sandboxed, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['about:blank', newPage, AUTHORIZED, 'OPTIONS', OPAQUE],
+  ['another origin', foreign, AUTHORIZED, 'OPTIONS', FLAG],
+  // Without a header that needs a preflight, the request is performed.
+  ['another origin without a key', foreign, {}, 'GET', FLAG],
+  ['this machine by PUT', home, { ...AUTHORIZED, method: 'PUT' }, 'OPTIONS', /only the methods GET, HEAD/],
+  ['this machine by patch', home, { ...AUTHORIZED, method: 'patch' }, 'OPTIONS', /capital letters: PATCH/],
+])('a request of %s fails, and is in the log with the fix', async ([, open, init, method, fix]) => {
   const [emulator, page] = [await testEmulator(), await open()]
   expect(await tried(page, emulator, init)).toBe(FAILED)
   const text = typeof fix === 'string' ? fix : expect.stringMatching(fix)
@@ -150,34 +148,4 @@ test('requests of a page of this machine, and its images and links, are not mark
   // Chromium may also ask for an icon of the page that it shows.
   expect(paths).toEqual(expect.arrayContaining(['/v1/data-views', '/v1/image', '/v1/link']))
   expect(data.filter((entry: object) => 'cors' in entry)).toEqual([])
-})
-
-/** Runs in the page: changes the clock, and opens the stream of events. @returns the first event, or what failed */
-async function controlled(url: string): Promise<string> {
-  try {
-    const headers = { 'Content-Type': 'application/json' }
-    await fetch(`${url}/clock`, { method: 'PATCH', headers, body: '{"rate": 7}' })
-  } catch (error) {
-    return (error as Error).message
-  }
-  return new Promise((resolve) => {
-    const source = new EventSource(`${url}/events`)
-    const end = ({ type }: Event) => {
-      source.close()
-      resolve(type)
-    }
-    source.addEventListener('hello', end)
-    source.addEventListener('error', end)
-  })
-}
-
-test('a page may use the control interface and follow its events only if its origin is allowed', async () => {
-  const page = await home()
-  const { emulator } = await testEmulator({ controlOrigins: [originOf(page)], corsOrigins: ['*', 'null'] })
-  const use = (from: Page | Frame) => from.evaluate(controlled, emulator.controlUrl)
-  for (const other of [await foreign(), await newPage(), await sandboxed(), await home()])
-    expect(await use(other)).toBe(FAILED)
-  expect(emulator.sandbox.clock.rate).toBe(0)
-  expect(await use(page)).toBe('hello')
-  expect(emulator.sandbox.clock.rate).toBe(7)
 })

@@ -4,14 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
-import {
-  alive,
-  dataFolder,
-  type Life,
-  organizations,
-  putOrganization,
-  quiet,
-} from '../support/data-folder.ts'
+import { alive, dataFolder, organizations, putOrganization, quiet } from '../support/data-folder.ts'
 import { contests } from '../support/lock-contenders.ts'
 
 /** Every file below a folder but the lock, with its content and modification time. */
@@ -24,7 +17,7 @@ function snapshotOf(data: string): Record<string, string> {
 }
 
 /** The emulator on the folder loses its lock, and another one starts there. */
-async function takeOver(data: string, said: readonly string[]): Promise<Life> {
+async function takeOver(data: string, said: readonly string[]) {
   rmSync(join(data, 'lock'))
   await vi.waitFor(() => expect(said).toEqual([expect.stringContaining('has lost its data folder')]), 10_000)
   return alive(data)

@@ -1,48 +1,34 @@
 import { expect, test } from 'vitest'
-import { isObject, type JsonObject } from '../../src/core/json.ts'
-import type { TestEmulator, TestResponse } from '../support/emulator.ts'
-import { testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { type SampleCall, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
-/**
- * The ways in which a request of any operation is refused, each with the status that its OpenAPI document lists. The tests of
- * transports are about 401 and 429.
- */
-const REFUSALS: readonly (readonly [
-  status: number,
-  send: (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>,
-])[] = [
+/** The ways in which a request of any operation is refused. The tests of transports are about 401 and 429. */
+const REFUSALS: Record<number, (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>> = {
   // A GET has no body; a query that is invalid for every list stands for it. A promotion reads neither: its path is malformed.
-  [
-    400,
-    ({ request }, { name, method, path }) => {
-      if (name === 'skills.promote') return request(method, path.replace(/skills\/[^/]+/, 'skills/%E0%A4%A'))
-      return method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' })
-    },
-  ],
-  [
-    403,
-    async ({ control, request }, { name, method, path, options }) => {
-      await control('PATCH', '/state/api_keys/key-owner', { denied: [name] })
-      return request(method, path, options)
-    },
-  ],
-  [
-    413,
-    async ({ control, request }, { method, path }) => {
-      await control('PATCH', '/settings', { 'http.body_limit': 1_024 })
-      return request(method, path, { raw: JSON.stringify({ name: 'x'.repeat(2_048) }) })
-    },
-  ],
-]
+  400: ({ request }, { name, method, path }) => {
+    if (name === 'skills.promote') return request(method, path.replace(/skills\/[^/]+/, 'skills/%E0%A4%A'))
+    return method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' })
+  },
+  403: async ({ control, request }, { name, method, path, options }) => {
+    await control('PATCH', '/state/api_keys/key-owner', { denied: [name] })
+    return request(method, path, options)
+  },
+  413: async ({ control, request }, { method, path }) => {
+    await control('PATCH', '/settings', { 'http.body_limit': 1_024 })
+    return request(method, path, { raw: JSON.stringify({ name: 'x'.repeat(2_048) }) })
+  },
+}
 
-test.for(REFUSALS)(
-  'every operation that lists %i responds with it, in its error format',
-  async ([status, send]) => {
+test.for(Object.entries(REFUSALS))(
+  'every operation that lists %s sends it in its format',
+  async ([key, send]) => {
+    const status = Number(key)
     const emulator = await testEmulator({ collections: sampleRecords })
     const { body: document } = await emulator.control('GET', '/openapi.json?api=workspace')
+    const operations = Object.values<object>(document.paths).flatMap((path) => Object.values(path))
     for (const call of await sampleCalls(emulator)) {
-      const { responses: listed, ...operation } = operationOf(document, call.name)
+      const operation = operations.find(({ operationId }) => operationId === call.name)
+      const { responses: listed } = operation
       // Operations without a contract accept every query.
       const acceptsAll = operation['x-contract'] === false && operation.requestBody === undefined
       if (status === 400 && acceptsAll) continue
@@ -53,14 +39,3 @@ test.for(REFUSALS)(
     }
   },
 )
-
-interface Described {
-  readonly responses: Readonly<Record<number, { readonly content?: JsonObject }>>
-  readonly 'x-contract'?: boolean
-  readonly requestBody?: object
-}
-
-function operationOf({ paths }: JsonObject, name: string): Described {
-  const operations = Object.values(paths as JsonObject).flatMap((path) => Object.values(path as JsonObject))
-  return operations.find((each) => isObject(each) && each.operationId === name) as unknown as Described
-}
