@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../test/support/for-all.ts'
 import { pointer } from './json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from './json-text.ts'
 
@@ -78,16 +79,14 @@ test('if a key occurs twice, the last one counts, as for JSON.parse', () => {
 })
 
 test('every leaf of a document with one value per line is found on its line', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
-      const text = JSON.stringify(value, null, 1)
-      const lines = text.split('\n')
-      const locationIn = locationsIn(text)
-      for (const [at, leaf] of leaves(JSON.parse(text), [])) {
-        expect(lines[locationIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
-      }
-    }),
-  )
+  forAll(fc.jsonValue({ maxDepth: 4 }), (value) => {
+    const text = JSON.stringify(value, null, 1)
+    const lines = text.split('\n')
+    const locationIn = locationsIn(text)
+    for (const [at, leaf] of leaves(JSON.parse(text), [])) {
+      expect(lines[locationIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
+    }
+  })
 })
 
 function* leaves(value: unknown, path: readonly PropertyKey[]): Generator<[string, unknown]> {

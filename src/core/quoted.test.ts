@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
+import { forAll } from '../../test/support/for-all.ts'
 import { annotation, codeCell, codeSpan, comment, literal, plainMarkdown } from './quoted.ts'
 import { shellWord } from './shell-word.ts'
 
@@ -32,29 +33,23 @@ const LANGUAGES: readonly [name: string, write: (text: string) => string][] = [
 
 test.for(LANGUAGES)('%s has no control or line character, whatever its text', ([, write]) => {
   expect(write(ALL)).not.toMatch(RAW)
-  fc.assert(
-    fc.property(hostile, (text) => {
-      expect(write(text)).not.toMatch(RAW)
-    }),
-  )
+  forAll(hostile, (text) => {
+    expect(write(text)).not.toMatch(RAW)
+  })
 })
 
 test('a literal is the value, in JavaScript', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      const value = { [`k${text}`]: text }
-      expect(new Function(`return ${literal(value)}`)()).toEqual(value)
-    }),
-  )
+  forAll(hostile, (text) => {
+    const value = { [`k${text}`]: text }
+    expect(new Function(`return ${literal(value)}`)()).toEqual(value)
+  })
 })
 
 test('what follows a comment still runs, and the comment does not', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      const run = new Function(`${comment(`${text}\nthrow 1\u2028throw 2`)}\nreturn 'after'`)
-      expect(run()).toBe('after')
-    }),
-  )
+  forAll(hostile, (text) => {
+    const run = new Function(`${comment(`${text}\nthrow 1\u2028throw 2`)}\nreturn 'after'`)
+    expect(run()).toBe('after')
+  })
 })
 
 test('a shell word is the text itself, in a shell', () => {
@@ -67,19 +62,15 @@ test('a shell word is the text itself, in a shell', () => {
 })
 
 test('a code span ends only at its end, and a cell of a table, too', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      expect(codeSpan(text).slice(1, -1)).not.toContain('`')
-      expect(codeCell(text)).not.toMatch(/(?<!\\)\|/)
-      expect(plainMarkdown(text)).not.toMatch(/(?<!\\)[|<>`*_[\]&~]/)
-    }),
-  )
+  forAll(hostile, (text) => {
+    expect(codeSpan(text).slice(1, -1)).not.toContain('`')
+    expect(codeCell(text)).not.toMatch(/(?<!\\)\|/)
+    expect(plainMarkdown(text)).not.toMatch(/(?<!\\)[|<>`*_[\]&~]/)
+  })
 })
 
 test('an annotation is one command of a workflow with one title', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      expect(annotation('error', text, [text])).toMatch(/^::error title=[^:,]*::.*$/)
-    }),
-  )
+  forAll(hostile, (text) => {
+    expect(annotation('error', text, [text])).toMatch(/^::error title=[^:,]*::.*$/)
+  })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
 const { codesOn, reportOn } = judging('body.changed', 'request.changed', 'retry.missing')
@@ -139,33 +140,29 @@ test('whatever a client loses of a body, it is one call with one finding, and no
     noNullPrototype: true,
   })
   const loss = fc.constantFrom(...Object.keys(losses))
-  fc.assert(
-    fc.property(bodies, loss, fc.constantFrom(0, 429, 500, 503), fc.nat(3), (body, name, status, more) => {
-      const first: Step = { ...page, body, status }
-      const next: Step = { ...bare, status: 400, ...losses[name]?.(body) }
-      const steps = [...Array.from({ length: more }, () => first), first, next]
-      const { judged, data } = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
-      expect(judged.calls).toBe(1)
-      const codes = data.map(({ code }) => code)
-      expect(codes.filter((code) => code.endsWith('.changed'))).toHaveLength(1)
-      expect(codes).not.toContain('retry.missing')
-    }),
-  )
+  forAll(bodies, loss, fc.constantFrom(0, 429, 500, 503), fc.nat(3), (body, name, status, more) => {
+    const first: Step = { ...page, body, status }
+    const next: Step = { ...bare, status: 400, ...losses[name]?.(body) }
+    const steps = [...Array.from({ length: more }, () => first), first, next]
+    const { judged, data } = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
+    expect(judged.calls).toBe(1)
+    const codes = data.map(({ code }) => code)
+    expect(codes.filter((code) => code.endsWith('.changed'))).toHaveLength(1)
+    expect(codes).not.toContain('retry.missing')
+  })
 })
 
 test('of equal requests that fail together, each repetition is an attempt of another one', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 20 }), (count) => {
-      const steps = [0, 2_000].flatMap((at) =>
-        Array.from(
-          { length: count },
-          (_, n): Step => ({ ...list, at, real: at + n / 100, status: at === 0 ? 503 : 200 }),
-        ),
-      )
-      expect(reportOn(steps).judged.calls).toBe(count)
-      expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual([])
-    }),
-  )
+  forAll(fc.integer({ min: 1, max: 20 }), (count) => {
+    const steps = [0, 2_000].flatMap((at) =>
+      Array.from(
+        { length: count },
+        (_, n): Step => ({ ...list, at, real: at + n / 100, status: at === 0 ? 503 : 200 }),
+      ),
+    )
+    expect(reportOn(steps).judged.calls).toBe(count)
+    expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual([])
+  })
 })
 
 test.for<[what: string, first: Step, next: Step, expected: string[]]>([

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
 const { codesOn, reportOn } = judging('retry.pointless')
@@ -98,14 +99,10 @@ test('a client that sends another key after each 401 is right', () => {
 
 test('no pace with waits of a second or longer is wrong within the bounds, and every pace beyond them is', () => {
   const waits = fc.array(fc.integer({ min: 1_000, max: 8_000 }), { maxLength: 60 })
-  fc.assert(
-    fc.property(waits, (paces) => {
-      expect(only('retry.pointless', after(missing, paces))).toEqual([])
-    }),
-  )
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 61, maxLength: 80 }), (paces) => {
-      expect(only('retry.pointless', after(missing, paces))).toEqual(['warning retry.pointless'])
-    }),
-  )
+  forAll(waits, (paces) => {
+    expect(only('retry.pointless', after(missing, paces))).toEqual([])
+  })
+  forAll(fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 61, maxLength: 80 }), (paces) => {
+    expect(only('retry.pointless', after(missing, paces))).toEqual(['warning retry.pointless'])
+  })
 })

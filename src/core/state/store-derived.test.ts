@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
 import { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -26,32 +27,30 @@ test('an index finds, counts and orders the same records as a filter over all re
   const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
   const write = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), value: fc.option(fc.nat(3)) })
   const work = fc.array(fc.record({ writes: fc.array(write, { maxLength: 4 }), restored: fc.boolean() }))
-  fc.assert(
-    fc.property(work, (transactions) => {
-      const start = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
-      const store = Store.from(start)
-      const agree = (tx: Transaction) => {
-        const all = [...tx.rows('things')] as Thing[]
-        for (const key of ['even', 'odd']) {
-          const wanted = all.filter((each) => byParity.keyOf(each) === key)
-          expect(tx.in(things).where(byParity, key)).toEqual(wanted)
-          expect(tx.in(things).count(byParity, key)).toBe(wanted.length)
-        }
-        expect(tx.in(things).size).toBe(all.length)
+  forAll(work, (transactions) => {
+    const start = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
+    const store = Store.from(start)
+    const agree = (tx: Transaction) => {
+      const all = [...tx.rows('things')] as Thing[]
+      for (const key of ['even', 'odd']) {
+        const wanted = all.filter((each) => byParity.keyOf(each) === key)
+        expect(tx.in(things).where(byParity, key)).toEqual(wanted)
+        expect(tx.in(things).count(byParity, key)).toBe(wanted.length)
       }
-      for (const { writes, restored } of transactions) {
-        const tx = store.begin()
-        for (const { id, value } of writes) {
-          if (value === null) tx.in(things).delete(id)
-          else tx.in(things).put({ id, value })
-          agree(tx)
-        }
-        store.commit(tx, NOW)
-        if (restored) store.replaceAll(start, NOW)
-        agree(store.begin())
+      expect(tx.in(things).size).toBe(all.length)
+    }
+    for (const { writes, restored } of transactions) {
+      const tx = store.begin()
+      for (const { id, value } of writes) {
+        if (value === null) tx.in(things).delete(id)
+        else tx.in(things).put({ id, value })
+        agree(tx)
       }
-    }),
-  )
+      store.commit(tx, NOW)
+      if (restored) store.replaceAll(start, NOW)
+      agree(store.begin())
+    }
+  })
 })
 
 test('the version of a table grows with each change of that table only', () => {

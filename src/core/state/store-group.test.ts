@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
 import { type Commit, type Journal, logged } from './commit.ts'
 import type { Store } from './store.ts'
@@ -130,41 +131,39 @@ test('whichever writes fail, the store has exactly what its journal has, and lis
   const byParity = { keyOf: ({ value }: Thing) => String(value % 2) }
   const write = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), value: fc.option(fc.nat(9)) })
   const groups = fc.array(fc.array(fc.array(write, { minLength: 1, maxLength: 3 }), { maxLength: 4 }))
-  fc.assert(
-    fc.property(groups, fc.array(fc.boolean()), (all, fails) => {
-      const [store, other] = [storeWith(...START), storeWith(...START)]
-      const journal = new MemoryJournal(...fails)
-      store.journal = journal
-      const told: string[] = []
-      store.onCommit((commit) => told.push(JSON.stringify(logged(commit))))
-      // An index that is there must follow each write, and each one that is undone.
-      const look = () => store.begin().in(things).where(byParity, '0')
-      for (const group of all) {
-        const work = (): void => {
-          for (const writes of group) {
-            const tx = store.begin()
-            for (const { id, value } of writes) {
-              if (value === null) tx.in(things).delete(id)
-              else tx.in(things).put({ id, value })
-            }
-            try {
-              store.commit(tx, NOW)
-            } catch {
-              // A write that was planned to fail.
-            }
-            look()
+  forAll(groups, fc.array(fc.boolean()), (all, fails) => {
+    const [store, other] = [storeWith(...START), storeWith(...START)]
+    const journal = new MemoryJournal(...fails)
+    store.journal = journal
+    const told: string[] = []
+    store.onCommit((commit) => told.push(JSON.stringify(logged(commit))))
+    // An index that is there must follow each write, and each one that is undone.
+    const look = () => store.begin().in(things).where(byParity, '0')
+    for (const group of all) {
+      const work = (): void => {
+        for (const writes of group) {
+          const tx = store.begin()
+          for (const { id, value } of writes) {
+            if (value === null) tx.in(things).delete(id)
+            else tx.in(things).put({ id, value })
           }
+          try {
+            store.commit(tx, NOW)
+          } catch {
+            // A write that was planned to fail.
+          }
+          look()
         }
-        store.group(work, () => {})
       }
-      const lines = journal.writes.flat()
-      for (const line of lines) other.replay(JSON.parse(line))
-      expect(contents(store)).toEqual(contents(other))
-      expect([store.revision, told]).toEqual([other.revision, lines])
-      for (const key of ['0', '1'])
-        expect(store.begin().in(things).where(byParity, key)).toEqual(
-          (contents(store) as Thing[]).filter((thing) => byParity.keyOf(thing) === key),
-        )
-    }),
-  )
+      store.group(work, () => {})
+    }
+    const lines = journal.writes.flat()
+    for (const line of lines) other.replay(JSON.parse(line))
+    expect(contents(store)).toEqual(contents(other))
+    expect([store.revision, told]).toEqual([other.revision, lines])
+    for (const key of ['0', '1'])
+      expect(store.begin().in(things).where(byParity, key)).toEqual(
+        (contents(store) as Thing[]).filter((thing) => byParity.keyOf(thing) === key),
+      )
+  })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { contentTypeProblem, guardJson, JSON_BOUNDS, parseJson, parseJsonBody } from './json-body.ts'
 
 const MIB = 1024 * 1024
@@ -48,30 +49,26 @@ test('the guard counts the same as a reference, for any JSON', () => {
   const texts = fc
     .tuple(fc.json({ maxDepth: 6 }), fc.nat({ max: 4 }))
     .map(([text, space]) => JSON.stringify(JSON.parse(text), null, space))
-  fc.assert(
-    fc.property(texts, (text) => {
-      const tokens = (text.match(TOKEN) ?? []).reduce(
-        (sum, token) => sum + (/[[{]/.test(token[0] ?? '') ? 2 : 1),
-        0,
-      )
-      const depth = depthOf(JSON.parse(text))
-      expect(guard(text, { maxTokens: tokens, maxDepth: depth })).toBeUndefined()
-      expect(guard(text, { maxTokens: tokens - 1 })?.kind).toBe('too_many_tokens')
-      if (depth > 0) expect(guard(text, { maxDepth: depth - 1 })?.kind).toBe('too_deep')
-    }),
-  )
+  forAll(texts, (text) => {
+    const tokens = (text.match(TOKEN) ?? []).reduce(
+      (sum, token) => sum + (/[[{]/.test(token[0] ?? '') ? 2 : 1),
+      0,
+    )
+    const depth = depthOf(JSON.parse(text))
+    expect(guard(text, { maxTokens: tokens, maxDepth: depth })).toBeUndefined()
+    expect(guard(text, { maxTokens: tokens - 1 })?.kind).toBe('too_many_tokens')
+    if (depth > 0) expect(guard(text, { maxDepth: depth - 1 })?.kind).toBe('too_deep')
+  })
 })
 
 test('the end of a long string is found with any pattern of backslashes', () => {
   const pieces = fc.array(fc.constantFrom('\\', '"', 'x'.repeat(63), 'x'.repeat(64), 'y', 'é'), {
     maxLength: 60,
   })
-  fc.assert(
-    fc.property(pieces, (parts) => {
-      expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 6 })).toBeUndefined()
-      expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 5 })).toBeDefined()
-    }),
-  )
+  forAll(pieces, (parts) => {
+    expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 6 })).toBeUndefined()
+    expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 5 })).toBeDefined()
+  })
 })
 
 test('S2 bodies with too many objects or levels are refused where they exceed the bound', () => {
@@ -145,16 +142,14 @@ test('the first byte that is not UTF-8 is found at any position', () => {
     [0xf0, 0x9f],
   )
   const text = fc.array(piece, { maxLength: 40, size: 'max' })
-  fc.assert(
-    fc.property(text, broken, text, (before, bytes, after) => {
-      const body = Buffer.concat([
-        Buffer.from(before.join('')),
-        Buffer.from(bytes),
-        Buffer.from(`.${after.join('')}`),
-      ])
-      expect(fault(body)).toContain(`line 1, column ${before.join('').length + 1}: `)
-    }),
-  )
+  forAll(text, broken, text, (before, bytes, after) => {
+    const body = Buffer.concat([
+      Buffer.from(before.join('')),
+      Buffer.from(bytes),
+      Buffer.from(`.${after.join('')}`),
+    ])
+    expect(fault(body)).toContain(`line 1, column ${before.join('').length + 1}: `)
+  })
 })
 
 test('a syntax error is reported with its place, the found character and the expected text', () => {

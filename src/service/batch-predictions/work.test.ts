@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { at, running, START } from '../../../test/support/running-batch.ts'
 import { countsAt } from './outcomes.ts'
 import { beatOf, type ItemPace } from './pace.ts'
@@ -51,39 +52,35 @@ const batch = fc
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
 test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () => {
-  fc.assert(
-    fc.property(batch, instants, ({ record }, list) => {
-      let before = countsAt(record, START)
-      for (const ms of list.sort((a, b) => a - b)) {
-        const now = countsAt(record, START + ms)
-        const { total, processing, succeeded, errored, canceled, expired } = now
-        expect(processing + succeeded + errored + canceled + expired).toBe(total)
-        expect(total).toBe(record._emulator.request.items.length)
-        expect(Math.min(processing, succeeded, errored)).toBeGreaterThanOrEqual(0)
-        expect([succeeded >= before.succeeded, errored >= before.errored]).toEqual([true, true])
-        expect(processing <= before.processing).toBe(true)
-        before = now
-      }
-    }),
-  )
+  forAll(batch, instants, ({ record }, list) => {
+    let before = countsAt(record, START)
+    for (const ms of list.sort((a, b) => a - b)) {
+      const now = countsAt(record, START + ms)
+      const { total, processing, succeeded, errored, canceled, expired } = now
+      expect(processing + succeeded + errored + canceled + expired).toBe(total)
+      expect(total).toBe(record._emulator.request.items.length)
+      expect(Math.min(processing, succeeded, errored)).toBeGreaterThanOrEqual(0)
+      expect([succeeded >= before.succeeded, errored >= before.errored]).toEqual([true, true])
+      expect(processing <= before.processing).toBe(true)
+      before = now
+    }
+  })
 })
 
 test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () => {
-  fc.assert(
-    fc.property(batch, ({ record, most }) => {
-      const { plan, progress, request } = record._emulator
-      const last = plan.pace.in_progress === 'hold' ? progress.done : most
-      for (let n = 1; n <= request.items.length + 1; n++) {
-        const instant = finishedAt(record, n)
-        expect(instant === undefined).toBe(n > last)
-        if (instant === undefined) continue
-        expect(Number.isInteger(instant)).toBe(true)
-        expect(finishedItems(record, instant)).toBeGreaterThanOrEqual(n)
-        if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
-      }
-      expect(finishedItems(record, START + 1e12)).toBe(last)
-    }),
-  )
+  forAll(batch, ({ record, most }) => {
+    const { plan, progress, request } = record._emulator
+    const last = plan.pace.in_progress === 'hold' ? progress.done : most
+    for (let n = 1; n <= request.items.length + 1; n++) {
+      const instant = finishedAt(record, n)
+      expect(instant === undefined).toBe(n > last)
+      if (instant === undefined) continue
+      expect(Number.isInteger(instant)).toBe(true)
+      expect(finishedItems(record, instant)).toBeGreaterThanOrEqual(n)
+      if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
+    }
+    expect(finishedItems(record, START + 1e12)).toBe(last)
+  })
 })
 
 test('items that were finished before the current pace began stay finished', () => {

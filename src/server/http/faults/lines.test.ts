@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seen } from '../../../../test/support/faulted-server.ts'
+import { forAll } from '../../../../test/support/for-all.ts'
 import { type LinesFault, withLines } from './lines.ts'
 
 const LETTERS = ['a', 'b', 'c', 'd']
@@ -46,25 +47,21 @@ test('lines are inserted into a body without lines', () => {
 })
 
 test('a shuffle is always the same, loses no line, and moves every line', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 2, max: 200 }), (count) => {
-      const lines = Array.from({ length: count }, (_, n) => `line ${n}`)
-      const shuffled = change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)
-      expect(change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)).toEqual(shuffled)
-      expect(shuffled.toSorted()).toEqual(lines.toSorted())
-      expect(shuffled.filter((line, at) => line === lines[at])).toEqual([])
-    }),
-  )
+  forAll(fc.integer({ min: 2, max: 200 }), (count) => {
+    const lines = Array.from({ length: count }, (_, n) => `line ${n}`)
+    const shuffled = change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)
+    expect(change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)).toEqual(shuffled)
+    expect(shuffled.toSorted()).toEqual(lines.toSorted())
+    expect(shuffled.filter((line, at) => line === lines[at])).toEqual([])
+  })
 })
 
 test('lines without a change keep their bytes', () => {
   const line = fc.uint8Array().filter((bytes) => !bytes.includes(10) && !bytes.includes(13))
-  fc.assert(
-    fc.property(fc.array(line), (lines) => {
-      const body = Buffer.concat(lines.flatMap((each) => [each, Buffer.from('\n')]))
-      expect(withLines({ status: 200, headers: [], ndjson: true, body }, {}).body).toEqual(body)
-    }),
-  )
+  forAll(fc.array(line), (lines) => {
+    const body = Buffer.concat(lines.flatMap((each) => [each, Buffer.from('\n')]))
+    expect(withLines({ status: 200, headers: [], ndjson: true, body }, {}).body).toEqual(body)
+  })
 })
 
 test('the changed lines are sent as a stream', async () => {

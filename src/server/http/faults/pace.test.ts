@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seen } from '../../../../test/support/faulted-server.ts'
+import { forAll } from '../../../../test/support/for-all.ts'
 import { pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 import type { AskedPace } from './wire-primitive.ts'
@@ -63,13 +64,11 @@ test('the pieces together are the body, and none is empty', () => {
     fc.record({ bytes: fc.integer({ min: 1, max: 300 }) }),
     fc.record({ kbps: fc.double({ min: 0.001, max: 1e6, noNaN: true }) }),
   )
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), anyPace, (bytes, pace) => {
-      const pieces = [...piecesOf(Buffer.from(bytes), pace)]
-      expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes))
-      expect(pieces.every(({ length }) => length > 0)).toBe(true)
-    }),
-  )
+  forAll(fc.uint8Array({ maxLength: 300 }), anyPace, (bytes, pace) => {
+    const pieces = [...piecesOf(Buffer.from(bytes), pace)]
+    expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes))
+    expect(pieces.every(({ length }) => length > 0)).toBe(true)
+  })
 })
 
 test('gaps keep the rate, and no gap is shorter than 5 ms', () => {
