@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NOW, outputOf, seeded } from '../../test/support/output-schemas.ts'
+import { NOW, object, outputOf, seeded } from '../../test/support/output-schemas.ts'
 import { REAL_SCHEMAS } from '../../test/support/real-schemas.ts'
 import type { JsonObject } from '../core/json.ts'
 import { PLACES } from './hints.ts'
@@ -66,11 +66,7 @@ test('formats of generators of schemas have values of their kind', () => {
     expect(id ?? phone).toMatch(/^(01[\dA-Z]{24}|\+\d{6,15})$/)
 })
 
-const csharp = (properties: JsonObject): JsonObject => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-})
+const csharp = (properties: JsonObject) => object(properties, { required: Object.keys(properties) })
 const TEXT = { type: 'string' }
 const NUMBER = { type: 'number', format: 'decimal' }
 

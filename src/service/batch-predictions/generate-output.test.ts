@@ -7,6 +7,7 @@ import {
   object,
   outputOf,
   outputs,
+  required,
   seeded,
   sound,
   text,
@@ -15,7 +16,6 @@ import {
 } from '../../../test/support/output-schemas.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { outputsOf } from '../../json-schema/outputs.ts'
-import type { RandomSource } from '../../json-schema/pattern-text.ts'
 import { checkOutputSchema, validateOutput } from './output-schema.ts'
 
 test('every generated output validates against its schema', { tags: ['R100'] }, () => {
@@ -65,31 +65,25 @@ test.for([0, 0.5, 1 - 2 ** -32])(
   'a chance of always %d gives a valid output',
   { tags: ['R100'] },
   (constant) => {
-    const stuck: RandomSource = {
-      next: () => constant,
-      int: (min, max) => min + Math.floor(constant * (max - min + 1)),
-    }
+    const int = (min: number, max: number) => min + Math.floor(constant * (max - min + 1))
     const schema = object({
       list: { type: 'array', items: { type: 'string', maxLength: 4 }, minItems: 5, uniqueItems: true },
       code: { type: 'string', pattern: '^(?=.*\\d)(?=.*[A-Z])[A-Z\\d]{8}$' },
       price: { type: 'number', multipleOf: 0.01 },
       seen: { type: 'array', contains: { const: 'x' }, maxContains: 1, minItems: 3 },
     })
-    expect(validateOutput(schema, outputOf(outputsOf(schema), stuck))).toEqual([])
+    const output = outputOf(outputsOf(schema), { next: () => constant, int })
+    expect(validateOutput(schema, output)).toEqual([])
   },
 )
 
+const FOUR = { a: true, b: true, c: true, d: true }
+const CARD_IS_NOT = { dependentSchemas: { card: required(false) } }
 const CARD = object({ card: { type: 'string' } }, { dependentRequired: { card: ['address'] } })
 
 test('outputs have optional properties, in the order of the schema', { tags: ['R100'] }, () => {
-  const schema = object(
-    {
-      vendor: { type: 'string' },
-      lines: { type: 'array', items: object({ sum: { type: 'number' } }) },
-      total: {},
-    },
-    { required: ['total'] },
-  )
+  const lines = { type: 'array', items: object({ sum: { type: 'number' } }) }
+  const schema = object({ vendor: { type: 'string' }, lines, total: {} }, { required: ['total'] })
   for (const output of outputs(schema)) {
     expect(Object.keys(output)).toEqual(['vendor', 'lines', 'total'])
     for (const line of output.lines as JsonObject[]) expect(Object.keys(line)).toEqual(['sum'])
@@ -97,22 +91,11 @@ test('outputs have optional properties, in the order of the schema', { tags: ['R
 })
 
 test.for<[why: string, schema: JsonObject, names: readonly string[]]>([
-  [
-    'for maxProperties',
-    object({ a: true, b: true, c: true, d: true }, { required: ['d'], maxProperties: 2 }),
-    ['a', 'd'],
-  ],
+  ['for maxProperties', { ...required(true, 'd'), properties: FOUR, maxProperties: 2 }, ['a', 'd']],
   ['when its schema is false', object({ a: false, b: true }), ['b']],
   ['when its name is forbidden', object({ ab: true, b: true }, { propertyNames: { minLength: 2 } }), ['ab']],
   ['without the one that it depends on', { ...CARD, maxProperties: 1 }, []],
-  [
-    'when the schema that depends on it has no value',
-    object(
-      { card: true, b: true },
-      { dependentSchemas: { card: { required: ['x'], properties: { x: false } } } },
-    ),
-    ['b'],
-  ],
+  ['when the schema that depends on it has no value', object({ card: true, b: true }, CARD_IS_NOT), ['b']],
 ])('an optional property is left out %s', { tags: ['R100'] }, ([, schema, names]) => {
   for (const output of outputs(schema)) expect(Object.keys(output)).toEqual(names)
 })
@@ -138,9 +121,8 @@ test('outputs have both sides of a condition', { tags: ['R100'] }, () => {
   const made = outputs(schema, 50)
   for (const output of made) expect(valid(output), text(output)).toBe(true)
   expect(made.filter(({ kind }) => kind === 'company').length).toBeGreaterThan(10)
-  expect(new Set(made.map((output) => Object.keys(output).join()))).toEqual(
-    new Set(['kind,tax_id', 'kind,born']),
-  )
+  const names = new Set(made.map((output) => Object.keys(output).join()))
+  expect(names).toEqual(new Set(['kind,tax_id', 'kind,born']))
 })
 
 test('outputs include numbers that satisfy a condition, and numbers that do not', { tags: ['R100'] }, () => {
