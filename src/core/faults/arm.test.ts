@@ -10,21 +10,12 @@ import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultRule } from './rule.ts'
 import { standingOf } from './standing.ts'
 
-const presets: Preset[] = [
-  {
-    name: 'one-failure',
-    family: 'retry',
-    description: 'One failure.',
-    match: { method: 'GET', headers: { accept: '*' } },
-    when: { nth: 1 },
-    do: [{ respond: { status: 500 } }],
-    then: 'continue',
-    times: 3,
-  },
-]
-
-const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
+const once: Preset = {
+  ...{ name: 'one-failure', family: 'retry', description: 'One failure.', do: fail.do ?? [] },
+  ...{ match: { method: 'GET', headers: { accept: '*' } }, when: { nth: 1 }, then: 'continue', times: 3 },
+}
+const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets: [once] })
 
 /** A book without rules, and functions that arm drafts in it. */
 function armory() {
@@ -54,7 +45,7 @@ test('a draft overrides its preset, and its match is merged field by field', () 
     { preset: 'one-failure', match, ...more },
     { preset: 'one-failure', match: 'everything' },
   )
-  const { match: own, when, times, then } = all.presets.get('one-failure') as Preset
+  const { match: own, when, times, then } = once
   expect(plain).toMatchObject({ id: 'one-failure', preset: 'one-failure', match: own, when, times, then })
   expect(changed).toMatchObject({ ...more, id: 'one-failure-2', match: { method: 'GET', ...match } })
   expect(wide?.match).toBe('everything')

@@ -46,11 +46,12 @@ test.for<[misses: number, others: number, told: number]>([
   expect(decisions.every(({ fired }) => fired === undefined)).toBe(true)
 })
 
-test('later rules are evaluated if the rules of an earlier phase say continue', () => {
-  const { book } = bookOf({ do: [{ pace: { no_continue: true } }], then: 'continue' }, {})
-  const head = book.decide('head', subject())
-  expect(book.decide('call', subject(), [], head)?.fired.map(({ rule }) => rule.id)).toEqual([
-    'rule-1',
-    'rule-2',
-  ])
+test.for<[then: 'continue' | 'stop', fired: string[]]>([
+  ['continue', ['rule-1', 'rule-2']],
+  ['stop', ['rule-1']],
+])('decisions of an earlier phase come first; when they say %s, those that fire are %j', ([then, fired]) => {
+  const { book } = bookOf({ do: [{ pace: { no_continue: true } }], then }, { priority: 9 })
+  const call = book.decide('call', subject(), [], book.decide('head', subject()))
+  expect(call?.fired.map(({ rule }) => rule.id)).toEqual(fired)
+  expect(call?.decisions.map(({ rule }) => rule.id)).toEqual(['rule-1', 'rule-2'])
 })

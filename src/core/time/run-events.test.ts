@@ -12,8 +12,7 @@ test('the same events run at the same instants however an advance is divided', a
       const [whole, pieces] = [await clockwork(), await clockwork()]
       for (const sandbox of [whole, pieces]) {
         change(sandbox, ({ schedule }) => {
-          for (const [index, offset] of offsets.entries())
-            schedule(event('tick', `r/${index}`, START + offset))
+          for (const [n, offset] of offsets.entries()) schedule(event('tick', `r/${n}`, START + offset))
         })
       }
       advanceTo(whole, START + 500_000)

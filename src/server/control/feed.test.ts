@@ -38,11 +38,7 @@ async function feedsInHand() {
   await once(server, 'listening')
   onTestFinished(() => void server.close().closeAllConnections())
   return {
-    feeds,
-    state,
-    source,
-    closing,
-    responses,
+    ...{ feeds, state, source, closing, responses },
     tell: (type: string, data: object) => tell(type, data),
     pulses: (count: number) => {
       for (let n = 0; n < count; n++) pulse?.()
@@ -83,7 +79,7 @@ test('a feed begins with hello, its ids count up, and every event is JSON on one
   const { until, text } = await reader()
   tell('request', { path: 'a\nb' })
   await until(/request/)
-  expect(text()).toContain('content-type: text/event-stream'.replace('content-type', 'Content-Type'))
+  expect(text()).toContain('Content-Type: text/event-stream')
   expect(text()).toContain('id: 1\nevent: hello\ndata: {"now":"noon"}\n\n')
   expect(text()).toContain('id: 2\nevent: request\ndata: {"path":"a\\nb"}\n\n')
 })
@@ -159,20 +155,16 @@ test('a reader that does not read for thirty seconds is disconnected', async () 
   await closed
 })
 
-test('a feed ends with a reason when its sandbox is removed', async () => {
-  const { reader, state, pulses, feeds } = await feedsInHand()
-  const { until } = await reader()
+test('a feed ends with a reason when its sandbox is removed, or the emulator closes', async () => {
+  const { reader, state, pulses, closing, feeds } = await feedsInHand()
+  const first = await reader()
   state.isThere = false
   pulses(1)
-  await until(/event: end\ndata: {"reason":"the sandbox was removed"}\n\n/)
+  await first.until(/event: end\ndata: {"reason":"the sandbox was removed"}\n\n/)
   await expect.poll(() => feeds.size).toBe(0)
-})
-
-test('a feed ends at once when the emulator closes', async () => {
-  const { reader, closing, feeds } = await feedsInHand()
-  const { until } = await reader()
+  const second = await reader()
   closing.abort()
-  await until(/event: end\ndata: {"reason":"the emulator is closing"}\n\n/)
+  await second.until(/event: end\ndata: {"reason":"the emulator is closing"}\n\n/)
   await expect.poll(() => feeds.size).toBe(0)
 })
 

@@ -45,16 +45,11 @@ test('a request without a body gets its response at once, even when the connecti
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
-test('an upload that exceeds the bound loses its connection', async () => {
-  for (const connection of ['keep-alive', 'close']) {
-    const { socket } = await unread(MIB)
-    socket.on('error', () => {})
-    socket.resume()
-    socket.write(
-      `POST / HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nContent-Length: ${8 * MIB}\r\n\r\n`,
-    )
-    socket.write(Buffer.alloc(3 * MIB))
-    await new Promise((resolve) => socket.once('close', resolve))
-    expect(socket.destroyed, connection).toBe(true)
-  }
+test.for(['keep-alive', 'close'])('an upload beyond the bound is cut off: %s', async (connection) => {
+  const { socket } = await unread(MIB)
+  socket.resume()
+  const head = `Host: x\r\nConnection: ${connection}\r\nContent-Length: ${8 * MIB}`
+  socket.write(`POST / HTTP/1.1\r\n${head}\r\n\r\n`)
+  socket.write(Buffer.alloc(3 * MIB))
+  await new Promise((resolve) => socket.once('close', resolve))
 })

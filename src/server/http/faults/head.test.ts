@@ -18,11 +18,7 @@ test('a response without faults has the bytes of a normal response', async () =>
 const OURS =
   'Content-Type: application/json; charset=utf-8\nVary: Origin\nContent-Length: 11\nConnection: close'
 const UPPER = OURS.replaceAll(/^[^:]*/gm, (name) => name.toUpperCase())
-const RAW = [
-  ['RETRY-after', '1'],
-  ['Retry-After', '2'],
-  ['vary', '*'],
-] as const
+const RAW = Object.entries({ 'RETRY-after': '1', 'Retry-After': '2', vary: '*' })
 const INTERIM = [{ status: 102 }, { status: 103, headers: { Link: '</a>' } }]
 const HINTS = 'HTTP/1.1 102 Processing\n\nHTTP/1.1 103 Early Hints\nLink: </a>\n\n'
 
@@ -68,13 +64,11 @@ test('a name or value that Node refuses is written unchanged, and the connection
 
 test('headers that contradict the framing are written unchanged', async () => {
   const twice = await seen(head({ raw: [['Content-Length', '99']] }))
-  expect(twice.head).toMatch(/Content-Length: 11\r\n[\s\S]*Content-Length: 99/)
   const none = await seen(head({ remove: ['content-length'] }))
-  expect(none.head).not.toContain('Content-Length')
-  expect(none.body).toBe('{"ok":true}')
   const wrong = await seen(head({ set: { 'Content-Length': '5' } }))
-  expect(wrong.head).toContain('Content-Length: 5')
-  expect(wrong.body).toBe('{"ok":true}')
+  const lengths = [twice, none, wrong].map((view) => view.head.match(/Content-Length: \d+/g))
+  expect(lengths).toEqual([['Content-Length: 11', 'Content-Length: 99'], null, ['Content-Length: 5']])
+  expect([none.body, wrong.body]).toEqual(['{"ok":true}', '{"ok":true}'])
 })
 
 test('a connection can be used for the next request after a changed head', async () => {

@@ -19,16 +19,7 @@ test.for<[fault: LinesFault, result: string]>([
   [{ dup: [1] }, 'a\nb\nb\nc\nd\n'],
   [{ insert: [{ at: 0, text: '' }] }, '\na\nb\nc\nd\n'],
   [{ insert: [{ at: 4, text: '€' }] }, 'a\nb\nc\nd\n€\n'],
-  [
-    {
-      insert: [
-        { at: 1, text: 'x' },
-        { at: 1, text: 'y' },
-        { at: 2, text: 'z' },
-      ],
-    },
-    'a\nx\ny\nb\nz\nc\nd\n',
-  ],
+  [{ insert: [1, 1, 2].map((at, n) => ({ at, text: `${n}` })) }, 'a\n0\n1\nb\n2\nc\nd\n'],
   [{ replace: [{ at: 2, text: '{' }] }, 'a\nb\n{\nd\n'],
   [{ eol: '\r\n' }, 'a\r\nb\r\nc\r\nd\r\n'],
   [{ eol: '\r' }, 'a\rb\rc\rd\r'],
