@@ -14,9 +14,7 @@ test('a page holds exactly the limit while more exist, and never more', { tags: 
   })
 })
 
-test('walking forward visits every record once, and walking back from the end does the same in reverse', {
-  tags: ['R008'],
-}, () => {
+test('walking forward or back visits every record once', { tags: ['R008'] }, () => {
   forAll(fc.nat(250), fc.integer({ min: 1, max: 100 }), (length, limit) => {
     const forward: number[] = []
     let page = cutPage(list(length), undefined, limit, false)
