@@ -8,7 +8,6 @@ function event(minute: number, kind: string, ref: string, more: Partial<RanEvent
   return { at: at(minute), kind, ref, description: `${kind} of ${ref}.`, caused_by: 'edit', ...more }
 }
 
-/** The two events of a run of an automation. */
 function runOf(automation: string, minute: number): RanEvent[] {
   const ref = `automations/${automation}`
   return [

@@ -24,12 +24,10 @@ const string = (keywords: JsonObject) => required({ type: 'string', ...keywords 
 const pattern = (source: string, more: JsonObject = {}) => string({ pattern: source, ...more })
 const array = (keywords: JsonObject) => required({ type: 'array', ...keywords })
 
-/** `count` properties, each made from its number. */
 const properties = (count: number, of: (n: number) => Json) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, of(n)]))
 const names = (count: number) => Object.keys(properties(count, () => true))
 
-/** An object with so many required properties. */
 const fields = (count: number, of: Json) => ({
   ...object(properties(count, () => of)),
   required: names(count),

@@ -5,7 +5,6 @@ import type { JsonObject } from '../core/json.ts'
 import { PLACES } from './hints.ts'
 import { outputsOf } from './outputs.ts'
 
-/** Forty outputs of each schema of a kind. */
 function* outputsFor(...titles: readonly string[]) {
   for (const title of titles) {
     const [outputs, chance] = [outputsOf(REAL_SCHEMAS[title] ?? {}), seeded(7)]

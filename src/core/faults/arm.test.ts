@@ -17,7 +17,6 @@ const once: Preset = {
 }
 const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets: [once] })
 
-/** A book without rules, and functions that arm drafts in it. */
 function armory() {
   const { book, store, facts } = bookOf()
   store.transaction(START, (tx) => disarm({ tx } as Scope, 'rule-1'))

@@ -3,10 +3,14 @@ import { subject } from '../../../test/support/fault-book.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import type { CountedBy, FaultMatch } from './rule.ts'
 
-const caller = {
-  ...{ key_id: 'key-1', kind: 'user', user_id: 'u1', organization_id: 'o1', teamspace_id: 't1' },
-  ...{ account_admin: false, permissions: [], denied: [] },
+const who = {
+  key_id: 'key-1',
+  kind: 'user',
+  user_id: 'u1',
+  organization_id: 'o1',
+  teamspace_id: 't1',
 } as const
+const caller = { ...who, account_admin: false, permissions: [], denied: [] }
 
 const request = subject({
   operation: 'things.create',

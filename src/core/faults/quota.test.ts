@@ -9,7 +9,6 @@ const LIMIT = { limit: 200, window: 60_000 }
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true })
 
-/** Any of the parameters, with any number that JSON can contain. */
 const anyQuota: fc.Arbitrary<QuotaFault> = fc.record(
   {
     limit: number,

@@ -36,7 +36,6 @@ const resource: Resource = {
   ],
 }
 
-/** A sandbox with the key `k`; its defects are the errors that were reported. */
 async function makeSandbox(plan: Partial<SandboxPlan> = {}) {
   const defects: unknown[] = []
   const onDefect = (error: unknown) => defects.push(error)

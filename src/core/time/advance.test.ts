@@ -45,7 +45,6 @@ class SlowWork implements PendingWork {
 const by = (ms: number): AdvanceTarget => ({ to: (now) => now + ms })
 const refs = ({ events }: AdvanceResult) => events.map(({ ref }) => ref)
 
-/** Resolves when an advance waits for the work. */
 async function until(work: SlowWork): Promise<void> {
   while (work.waits.length === 0) await Promise.resolve()
 }
@@ -58,7 +57,6 @@ async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
   return sandbox
 }
 
-/** Its deliveries are busy after each tick. */
 async function busyEmulator(...seconds: number[]) {
   const sandbox = await emulatorWithTicks(...seconds)
   const work = new SlowWork(sandbox)

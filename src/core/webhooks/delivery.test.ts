@@ -18,7 +18,6 @@ import { webhooksResource } from './resource.ts'
 const SECOND = 1_000
 const FAILED: AttemptResult = { outcome: 'failed', status: 500, error: 'responded with 500' }
 
-/** Makes one attempt at a pending delivery, with this outcome. */
 function attempt(emulator: OutboxEmulator, id: string, outcome: AttemptResult): void {
   const sending = change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
   change(emulator.sandbox, (scope) => endAttempt(scope, id, sending.attempts.length, outcome))

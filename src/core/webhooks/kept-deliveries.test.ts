@@ -16,7 +16,6 @@ const open = [record('pending', { status: 'pending' }), record('waiting', { stat
 const delivered = { status: 'delivered', attempts: [{ ...attempt, outcome: 'delivered' }] }
 const over = (count: number) => Array.from({ length: count }, (_, n) => record(`over-${n}`, delivered))
 
-/** The number of deliveries, and the ids of the oldest three. */
 function kept(emulator: OutboxEmulator) {
   const ids = emulator.deliveries().map(({ id }) => id)
   return [ids.length, ...ids.slice(0, 3)]

@@ -60,7 +60,6 @@ test('X4 keys with a meaning in JavaScript are sent unchanged', async () => {
   expect(webhookRequest(await delivery(JSON.parse(body)), signing()).body.toString()).toBe(body)
 })
 
-/** The request of a delivery with faults. */
 async function faulted(faults: Omit<DeliveryFaults, 'rules'>, how = signing(), body: object = { a: 1 }) {
   return webhookRequest({ ...(await delivery(body)), faults: { rules: ['r'], ...faults } }, how)
 }

@@ -48,7 +48,6 @@ async function feedsInHand() {
   }
 }
 
-/** A client that collects the response as text. */
 async function reader(port: number, method: string) {
   const socket: Socket = connect(port, '127.0.0.1').setEncoding('utf8')
   onTestFinished(() => void socket.destroy())

@@ -13,7 +13,6 @@ import {
 
 const local = allowHosts('127.0.0.1')
 
-/** A request to a port of this machine. */
 function requestTo(localPort: number | undefined, ...rawHeaders: string[]): GuardedRequest {
   return { rawHeaders, socket: { localPort } }
 }

@@ -15,7 +15,6 @@ interface Changes {
   readonly facts?: object
 }
 
-/** A fixture with the required fields of a batch, with changes. */
 function fixture({ request, facts, ...changes }: Changes = {}) {
   return {
     id: 'batch-1',

@@ -115,16 +115,12 @@ test.for([
   ['errored', 'failed', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
   ['canceled', 'cancelled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
   ['expired', 'expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
-] as const)(
-  'unfinished items become %s in a batch that is %s',
-  { tags: ['R089'] },
-  ([rest, status, counts]) => {
-    const outcomes = [{ match: { index: 1 }, status: 'errored' }]
-    const { _emulator, ...record } = running(10, { stages: [{ from: 0, outcomes }] }, { done: 4 })
-    const ended: Batch = { ...record, status, _emulator: { ..._emulator, ended: { rest, cause: '' } } }
-    expect(countsAt(ended, START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
-  },
-)
+] as const)('unfinished items are %s in a %s batch', { tags: ['R089'] }, ([rest, status, counts]) => {
+  const outcomes = [{ match: { index: 1 }, status: 'errored' }]
+  const { _emulator, ...record } = running(10, { stages: [{ from: 0, outcomes }] }, { done: 4 })
+  const ended: Batch = { ...record, status, _emulator: { ..._emulator, ended: { rest, cause: '' } } }
+  expect(countsAt(ended, START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
+})
 
 test('a cancelling batch finishes only the items that were in flight', { tags: ['R104'] }, () => {
   const record = running(10, { pace: paced({ per_item: '1s' }) }, { most: 3 })
@@ -173,9 +169,10 @@ test('a batch without stragglers has the order of submission, and stores no orde
   expect([0, 1, 2].map(amongFirst(batch, 2))).toEqual([true, true, false])
 })
 
-test.for([[{ slow: [3], never: [] }], [{ slow: [1], never: [1] }], [{ slow: [1, 1], never: [] }]])(
-  'a record cannot have the stragglers %o',
-  ([late]) => {
-    expect(() => running(3, { late })).toThrow(/must have the index of each item/)
-  },
-)
+test.for([
+  { slow: [3], never: [] },
+  { slow: [1], never: [1] },
+  { slow: [1, 1], never: [] },
+])('a record cannot have the stragglers %o', (late) => {
+  expect(() => running(3, { late })).toThrow(/must have the index of each item/)
+})

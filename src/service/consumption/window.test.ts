@@ -11,24 +11,18 @@ const instant = (text: string | undefined) => (text === undefined ? undefined : 
 function read(start?: string, end?: string, values: object = {}) {
   const notes: string[] = []
   const settings = new Settings({ ...values })
-  const window = windowOf(
-    { start: instant(start), end: instant(end) },
-    {
-      now: NOW,
-      assume: (setting) => {
-        notes.push(setting.item)
-        return settings.get(setting)
-      },
-    },
-  )
-  return { window, notes }
+  const assume: Parameters<typeof windowOf>[1]['assume'] = (setting) => {
+    notes.push(setting.item)
+    return settings.get(setting)
+  }
+  return { window: windowOf({ start: instant(start), end: instant(end) }, { now: NOW, assume }), notes }
 }
 
-const spanOf = (window: ReturnType<typeof windowOf>) =>
-  window && [
-    formatInstant(window.from.ms),
-    formatInstant(window.until.ms - (window.until.finer === '' ? 1 : 0)),
-  ]
+function spanOf(window: ReturnType<typeof windowOf>) {
+  if (window === undefined) return undefined
+  const { from, until } = window
+  return [from.ms, until.ms - (until.finer === '' ? 1 : 0)].map(formatInstant)
+}
 
 test.for([
   [undefined, '2024-03-30', '2024-01-01T00:00:00.000Z', '2024-03-30T23:59:59.999Z'],

@@ -11,7 +11,6 @@ const GAP = 200
 
 const pace = (pace: AskedPace) => ({ actions: [{ pace }] })
 
-/** The bytes that arrived after the head, piece by piece. */
 function bodyPieces(pieces: readonly Buffer[]): string[] {
   const texts = pieces.map((piece) => piece.toString('latin1'))
   return [texts[0]?.split('\r\n\r\n')[1] ?? '', ...texts.slice(1)].filter((text) => text !== '')

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { ExchangeTimeout } from './timeout.ts'
 
-/** The part of a socket that a timeout uses. */
 class Line extends EventEmitter {
   destroyed = false
   destroy(): void {
