@@ -76,7 +76,7 @@ test('if a key occurs twice, the last one counts, as for JSON.parse', () => {
   expect(locationsIn('{\n  "twice": 1,\n  "twice": 2\n}')('/twice').line).toBe(3)
 })
 
-test('every leaf of a document with one value per line is found on its line', () => {
+test('every leaf of a document with one value per line is found on its line', () =>
   forAll(fc.jsonValue({ maxDepth: 4 }), (value) => {
     const text = JSON.stringify(value, null, 1)
     const lines = text.split('\n')
@@ -84,8 +84,7 @@ test('every leaf of a document with one value per line is found on its line', ()
     for (const [at, leaf] of leaves(JSON.parse(text), [])) {
       expect(lines[locationIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
     }
-  })
-})
+  }))
 
 function* leaves(value: unknown, path: readonly PropertyKey[]): Generator<[string, unknown]> {
   if (typeof value !== 'object' || value === null) yield [pointer(...path), value]

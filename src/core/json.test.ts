@@ -24,12 +24,11 @@ test('the empty pointer refers to the whole value', () => {
   expect(valueAt(odd, '')).toBe(odd)
 })
 
-test('keys are the same after a conversion to a pointer and back', () => {
+test('keys are the same after a conversion to a pointer and back', () =>
   forAll(fc.array(fc.string()), (keys) => {
     expect(isPointer(pointer(...keys))).toBe(true)
     expect(keysOf(pointer(...keys))).toEqual(keys)
-  })
-})
+  }))
 
 test('isPointer is false for a text that is no pointer', () => {
   expect(['name', 'a/b', '/a~', '/a~2'].filter(isPointer)).toEqual([])

@@ -37,19 +37,17 @@ test.for(LANGUAGES)('%s has no control or line character, whatever its text', ([
   })
 })
 
-test('a literal is the value, in JavaScript', () => {
+test('a literal is the value, in JavaScript', () =>
   forAll(hostile, (text) => {
     const value = { [`k${text}`]: text }
     expect(new Function(`return ${literal(value)}`)()).toEqual(value)
-  })
-})
+  }))
 
-test('what follows a comment still runs, and the comment does not', () => {
+test('what follows a comment still runs, and the comment does not', () =>
   forAll(hostile, (text) => {
     const run = new Function(`${comment(`${text}\nthrow 1\u2028throw 2`)}\nreturn 'after'`)
     expect(run()).toBe('after')
-  })
-})
+  }))
 
 test('a shell word is the text itself, in a shell', () => {
   const texts = [ALL.replaceAll('\0', ''), "it's", '$(id)', '`id`', '\u2028\nid', ...fc.sample(hostile, 60)]
@@ -58,16 +56,14 @@ test('a shell word is the text itself, in a shell', () => {
   expect(out.toString().split('\0').slice(0, -1)).toEqual(words)
 })
 
-test('a code span ends only at its end, and a cell of a table, too', () => {
+test('a code span ends only at its end, and a cell of a table, too', () =>
   forAll(hostile, (text) => {
     expect(codeSpan(text).slice(1, -1)).not.toContain('`')
     expect(codeCell(text)).not.toMatch(/(?<!\\)\|/)
     expect(plainMarkdown(text)).not.toMatch(/(?<!\\)[|<>`*_[\]&~]/)
-  })
-})
+  }))
 
-test('an annotation is one command of a workflow with one title', () => {
+test('an annotation is one command of a workflow with one title', () =>
   forAll(hostile, (text) => {
     expect(annotation('error', text, [text])).toMatch(/^::error title=[^:,]*::.*$/)
-  })
-})
+  }))

@@ -60,9 +60,8 @@ test('code, state and nonce are credentials only beside a parameter of OAuth', (
   expect(withoutSecrets({ code: 'invalid', state: 'open' })).toEqual({ code: 'invalid', state: 'open' })
   const grant = { grant_type: 'authorization_code', code: 'c-1', state: 's-1' }
   expect(secretsIn(grant)).toEqual(['c-1', 's-1'])
-  expect(withoutSecretsInText('/callback?code=c-1&state=s-1&redirect_uri=x')).toBe(
-    '/callback?code=(redacted)&state=(redacted)&redirect_uri=x',
-  )
+  const callback = withoutSecretsInText('/callback?code=c-1&state=s-1&redirect_uri=x')
+  expect(callback).toBe('/callback?code=(redacted)&state=(redacted)&redirect_uri=x')
   expect(withoutSecretsInText('{"code": "invalid", "state": "open"}')).not.toContain('redacted')
 })
 

@@ -16,7 +16,7 @@ const value = fc.record({
   bare: fc.array(fc.oneof(fc.string(), fc.nat(), fc.constant(null))),
 })
 
-test('the masks of a value are replaced by its own secrets, with any contents and any order of items', () => {
+test('the masks of a value are replaced by its own secrets, with any contents and any order of items', () =>
   forAll(value, (stored) => {
     const shown = withoutSecret(stored)
     const strings = JSON.stringify(stored).match(/"secret":"/g)?.length ?? 0
@@ -25,8 +25,7 @@ test('the masks of a value are replaced by its own secrets, with any contents an
     expect(withSecrets(shown, stored)).toEqual(stored)
     const turned = { ...shown, many: [...shown.many].reverse() }
     expect(withSecrets(turned, stored).many).toEqual([...stored.many].reverse())
-  })
-})
+  }))
 
 test('a mask without a stored secret stays, and a given secret is never replaced', () => {
   const masked = { id: 'a', secret: REDACTED }

@@ -55,20 +55,12 @@ const PROTO_NEEDS =
 
 /** Inputs that once took seconds or longer, never ended, or were refused although they are valid; each with the right outcome. */
 const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: 'made' | RegExp])[] = [
-  [
-    'seven look-behinds',
-    array({ items: { ...TEXT, pattern: '(?<=x)y', maxLength: 3 }, minItems: 7 }),
-    'made',
-  ],
+  ['look-behinds', array({ items: { ...TEXT, pattern: '(?<=x)y', maxLength: 3 }, minItems: 7 }), 'made'],
   ['40 optional characters', pattern(`^${'a?'.repeat(40)}b$`, { enum: ['a'.repeat(40)] }), /^enum /],
   ['counted repeats', pattern(`^${'a{0,16}'.repeat(8)}b$`, { enum: ['a'.repeat(128)] }), /^enum /],
   ['nested look-aheads over a long text', pattern(AHEAD, { minLength: 300, maxLength: 300 }), 'made'],
   ['conditions nested six deep', { type: 'object', ...conditions(6) }, 'made'],
-  [
-    'nested look-aheads that fail',
-    pattern(AHEAD, { enum: ['a'.repeat(300)] }),
-    /took more than 50 ms for one/,
-  ],
+  ['nested look-aheads that fail', pattern(AHEAD, { enum: ['a'.repeat(300)] }), /took more than 50 ms /],
   ['four levels of five required properties', nested(4, 5), 'made'],
   ['250 levels of one required property', nested(250, 1), 'made'],
   ['15,000 integers', array({ items: { type: 'integer' }, minItems: 15_000, uniqueItems: true }), 'made'],
@@ -81,11 +73,7 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
   ['an email address as long as one can be', string({ format: 'email', minLength: 318 }), 'made'],
   ['an email address that is longer', string({ format: 'email', minLength: 319 }), /^format /],
   ['a required property that contradicts itself', required(NEVER), /^minLength /],
-  [
-    'required properties that exclude each other',
-    { ...object({}, BOTH), maxProperties: 1 },
-    /^maxProperties /,
-  ],
+  ['properties that exclude each other', { ...object({}, BOTH), maxProperties: 1 }, /^maxProperties /],
   ['a text of a million characters', string({ minLength: 1_000_000 }), 'made'],
   ['a schema that refers to itself', { ...object(NODE), $dynamicAnchor: 'node', required: ['name'] }, 'made'],
   ['a reference to nowhere', required({ $dynamicRef: '#nowhere' }), /^\$dynamicRef refers to no schema/],
@@ -93,11 +81,7 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
   ['a thousand different enums', object(properties(1_000, (n) => ({ enum: [n, 'other'] }))), 'made'],
   ['10,000 properties that one property requires', { ...required(true, 'p0'), ...P0_NEEDS }, 'made'],
   ['a property named __proto__ that requires another one', JSON.parse(PROTO_NEEDS), 'made'],
-  [
-    '4,000 groups in each other',
-    pattern('('.repeat(4_000) + ')'.repeat(4_000)),
-    /^pattern nests .* than 200 /,
-  ],
+  ['4,000 groups', pattern('('.repeat(4_000) + ')'.repeat(4_000)), /^pattern nests .* more than 200 /],
   ['six levels of six required properties', nested(6, 6), /it is too large/],
   ['100,000 required names', object({}, { required: names(100_000) }), /^required names more than 20000/],
   ['a long pattern', pattern(`^(${'ab|'.repeat(3_000)}c)*$`, { minLength: 9_000 }), /more than 20000 values/],

@@ -82,9 +82,9 @@ const VALUES: readonly (readonly [schema: JsonObject, ...values: Json[]])[] = [
   [{ $ref: '#here', $defs: { a: { $anchor: 'here', type: 'string' } } }, 'a', 1],
   [{ $id: 'https://example.com/a', $ref: 'b', $defs: { b: { $id: 'b', type: 'string' } } }, 'a', 1],
   [
-    { properties: { a: { $ref: '#' } }, required: ['id'] },
-    { id: 1, a: { id: 2 } },
-    { id: 1, a: {} },
+    { properties: { a: { $ref: '#' } }, required: ['b'] },
+    { b: 1, a: { b: 2 } },
+    { b: 1, a: {} },
   ],
 ]
 

@@ -24,23 +24,23 @@ const pairsOf = (record: object) =>
 
 const asking = { note: () => {}, assume: () => 'newest' as never, settings: new Settings(), seed: 1 }
 
-test('any fields of a record are kept unchanged', { tags: ['R223'] }, () => {
+test('any fields of a record are kept unchanged', { tags: ['R223'] }, () =>
   forAll(members, (given) => {
     const made = opaqueNew(given, 'r1', { teamspace_id: 't', note: 'n' })
     const accepted = schema.parse(JSON.parse(JSON.stringify(made)))
     expect(pairsOf(accepted)).toEqual(pairsOf(given))
     expect([accepted.id, accepted._emulator]).toEqual(['r1', { teamspace_id: 't', note: 'n' }])
-  })
-})
+  }),
+)
 
-test('an update keeps the fields that it does not name, the id and the facts', { tags: ['R223'] }, () => {
+test('an update keeps the fields that it does not name, the id and the facts', { tags: ['R223'] }, () =>
   forAll(members, members, (first, second) => {
     const facts = { teamspace_id: 't', note: 'n' }
     const updated = opaqueUpdate(opaqueNew(first, 'r1', facts), second)
     expect([updated.id, updated._emulator]).toEqual(['r1', facts])
     expect(new Map(pairsOf(updated))).toEqual(new Map([...pairsOf(first), ...pairsOf(second)]))
-  })
-})
+  }),
+)
 
 const facts = { teamspace_id: 't' }
 

@@ -52,13 +52,7 @@ test.for<[what: string, first: Step, next: Step, code: string, words: string]>([
   ['no key', failed, { ...page, status: 401, credential: null }, REQUEST, 'had no Authorization header'],
   ['no filter', busy, { ...list, query: {} }, 'note request.changed', 'had lost search, limit in its query'],
   ['its query twice', busy, { ...list, query: DOUBLE as never }, REQUEST, 'had its query twice'],
-  [
-    'a query that was encoded twice',
-    searched('a b'),
-    searched('a%20b'),
-    REQUEST,
-    'had its query encoded twice',
-  ],
+  ['a query encoded twice', searched('a b'), searched('a%20b'), REQUEST, 'had its query encoded twice'],
   ['another query of a create', failed, { ...page, query: { version: '2' } }, REQUEST, 'had another query'],
 ])('an attempt with %s is one call, and the finding names the change', ([, first, next, code, words]) => {
   expect(judged(first, next)).toEqual({ calls: 1, codes: [code], message: expect.stringContaining(words) })
@@ -118,7 +112,7 @@ test('whatever a client loses of a body, it is one call with one finding, and no
   })
 })
 
-test('of equal requests that fail together, each repetition is an attempt of another one', () => {
+test('of equal requests that fail together, each repetition is an attempt of another one', () =>
   forAll(fc.integer({ min: 1, max: 20 }), (count) => {
     const each = Array.from({ length: count }, (_, n) => n / 100)
     const steps = [busy, list].flatMap((step, late) =>
@@ -126,8 +120,7 @@ test('of equal requests that fail together, each repetition is an attempt of ano
     )
     expect(reportOn(steps).judged.calls).toBe(count)
     expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual([])
-  })
-})
+  }))
 
 test.for<[what: string, first: Step, next: Step, expected: string[]]>([
   ['most is the same', failed, { ...page, body: { ...(page.body as object), title: 'b' } }, []],

@@ -38,10 +38,8 @@ test.for<[what: string, first: Step, next: Step, expected: string[]]>([
 
 test('a finding about duplicates lists the records that were created', () => {
   const steps = [lost, second]
-  expect(reportOn(steps).data[0]).toMatchObject({
-    message: expect.stringContaining('2 records exist: things/1, things/2'),
-    evidence: { records: ['things/1', 'things/2'] },
-  })
+  const message = expect.stringContaining('2 records exist: things/1, things/2')
+  expect(reportOn(steps).data[0]).toMatchObject({ message, evidence: { records: ['things/1', 'things/2'] } })
   expect(only('key.missing', steps, {}, { deleted: ['things/1'] })).toEqual(['warning key.missing'])
 })
 

@@ -33,7 +33,7 @@ const anyAdmission: fc.Arbitrary<Admission> = fc.nat({ max: 200 }).map((remainin
 const DATE =
   /^(\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT|[A-Z][a-z]+day, \d{2}-\w{3}-\d{2} \d{2}:\d{2}:\d{2} GMT|\w{3} \w{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4})$/
 
-test('headers are valid for any numbers of a rule, and dates have one of the three forms of HTTP', () => {
+test('headers are valid for any numbers of a rule, and dates have one of the three forms of HTTP', () =>
   forAll(anyQuota, anyAdmission, (fault, found) => {
     const headers = quotaFields(fault, claimed(fault, found, NOW), LIMIT, NOW)
     for (const [name, value] of headers) {
@@ -41,20 +41,17 @@ test('headers are valid for any numbers of a rule, and dates have one of the thr
       expect(value.replaceAll(/"[^"]*"/g, ''), name).not.toMatch(/invalid|undefined|NaN|Infinity/i)
       if (/ \d\d:/.test(value) && !value.includes('"')) expect(value, name).toMatch(DATE)
     }
-  })
-})
+  }))
 
-test('a rule that is applied twice has the same result as once', () => {
+test('a rule that is applied twice has the same result as once', () =>
   forAll(anyQuota, anyAdmission, (fault, found) => {
     const once = claimed(fault, found, NOW)
     expect(claimed(fault, once, NOW)).toEqual(once)
-  })
-})
+  }))
 
-test('a rule without parameters keeps the decision of the limiter', () => {
+test('a rule without parameters keeps the decision of the limiter', () =>
   forAll(anyAdmission, (found) => {
     expect(claimed({}, found, NOW)).toEqual(found)
     const [limit, remaining, reset] = quotaFields({}, found, LIMIT, NOW).map(([, value]) => Number(value))
     expect([limit, remaining, reset]).toEqual([found.limit, found.remaining, found.reset])
-  })
-})
+  }))

@@ -31,12 +31,12 @@ const withoutNumbers = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value
 
-test('the exact form keeps strings and keys apart from numbers, at any depth', { tags: ['T10'] }, () => {
+test('the exact form keeps strings and keys apart from numbers, at any depth', { tags: ['T10'] }, () =>
   forAll(withoutNumbers, (value) => {
     const exact = withExactNumbers(`[${big},${JSON.stringify(value)}]`)
     expect(JSON.parse(exact ?? '')).toEqual([`n${big}e0`, tagged(value)])
-  })
-})
+  }),
+)
 
 test.for([
   [big, `${big}.000`, '9007199254740993000e-3', '0.0009007199254740993e19'],

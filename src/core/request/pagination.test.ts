@@ -5,16 +5,16 @@ import { cutPage, ordered } from './pagination.ts'
 
 const list = (length: number) => Array.from({ length }, (_, n) => n)
 
-test('a page holds exactly the limit while more exist, and never more', { tags: ['R010'] }, () => {
+test('a page holds exactly the limit while more exist, and never more', { tags: ['R010'] }, () =>
   forAll(fc.nat(250), fc.integer({ min: 1, max: 100 }), fc.nat(260), (length, limit, after) => {
     const page = cutPage(list(length), { after }, limit, false)
     const left = Math.max(0, length - after - 1)
     expect(page.items).toHaveLength(Math.min(limit, left))
     expect(page.hasMore).toBe(left > limit)
-  })
-})
+  }),
+)
 
-test('walking forward or back visits every record once', { tags: ['R008'] }, () => {
+test('walking forward or back visits every record once', { tags: ['R008'] }, () =>
   forAll(fc.nat(250), fc.integer({ min: 1, max: 100 }), (length, limit) => {
     const forward: number[] = []
     let page = cutPage(list(length), undefined, limit, false)
@@ -32,8 +32,8 @@ test('walking forward or back visits every record once', { tags: ['R008'] }, () 
       before = back.start
     }
     expect(backward).toEqual(list(length))
-  })
-})
+  }),
+)
 
 const records = [
   { id: 'b', created_at: '2026-01-01T00:00:00.000Z' },

@@ -83,7 +83,7 @@ function live(sandbox: Sandbox, step: Step): void {
   }
 }
 
-const SAVED = ['save', 'restore'].map((step) => ({ do: step, name: 'x' }))
+const SAVED = (['save', 'restore'] as const).map((step): Step => ({ do: step, name: 'x' }))
 const FAILED_EVENT: Step[] = [{ do: 'shout', id: 'c', after: 0 }, ...SAVED]
 
 test('any sequence of writes, saves and restores results in the same state as with copies of the document', async () => {

@@ -139,10 +139,8 @@ test('an advance is refused without effect while another waits for a webhook', a
   const { sandbox, work, remove } = await busyEmulator(1, 2, 3)
   const first = advance(sandbox, by(2 * SECOND))
   await until(work)
-  await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({
-    code: 'conflict',
-    message: 'The clock of the sandbox "default" is being advanced on behalf of another request.',
-  })
+  const message = 'The clock of the sandbox "default" is being advanced on behalf of another request.'
+  await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({ code: 'conflict', message })
   for (let n = 0; n < 2; n++) await work.finish()
   expect(refs(await first)).toEqual(['r/1', 'r/2'])
   remove()

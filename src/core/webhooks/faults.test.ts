@@ -14,11 +14,8 @@ test('a rule decides about each subscriber, by type and url, and counts', async 
   const emulator = await outboxEmulator({ webhooks: [subscription, other] })
   armDeliver(emulator, { drop: true }, { match: { webhook: 'thing.*', url: '*/other' }, when: { nth: 2 } })
   const told = [emulator.tell(), emulator.tell({}, 'thing.broken'), emulator.tell()]
-  expect(told.map((both) => both.map(({ status }) => status))).toEqual([
-    ['pending', 'pending'],
-    ['pending', 'dropped'],
-    ['pending', 'pending'],
-  ])
+  const statuses = told.map((both) => both.map(({ status }) => status).join())
+  expect(statuses).toEqual(['pending,pending', 'pending,dropped', 'pending,pending'])
   expect(emulator.sandbox.document().fault_counters).toMatchObject([{ rule: 'r', matched: 3, fired: 1 }])
 })
 

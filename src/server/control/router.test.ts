@@ -11,12 +11,9 @@ function refusalOf(authorization: string | undefined, token: string | undefined,
   return refuseRequest({ token, hosts: allowHosts('localhost'), pages: {} }, request)
 }
 
-test.for([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer   ${TOKEN}  `])(
-  '"%s" is accepted',
-  (authorization) => {
-    expect(refusalOf(authorization, TOKEN)).toBeUndefined()
-  },
-)
+test.for([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer   ${TOKEN}  `])('"%s" is accepted', (header) => {
+  expect(refusalOf(header, TOKEN)).toBeUndefined()
+})
 
 test.for([
   ...[undefined, '', 'Bearer', `Bearer ${TOKEN.slice(0, -1)}`, `Bearer ${TOKEN}0`, `Basic ${TOKEN}`],

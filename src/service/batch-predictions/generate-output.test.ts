@@ -61,21 +61,19 @@ test('outputs of a sound schema validate, and depend on chance only', { tags: ['
   fc.assert(property, { numRuns: 30 })
 })
 
-test.for([0, 0.5, 1 - 2 ** -32])(
-  'a chance of always %d gives a valid output',
-  { tags: ['R100'] },
-  (constant) => {
-    const int = (min: number, max: number) => min + Math.floor(constant * (max - min + 1))
-    const schema = object({
-      list: { type: 'array', items: { type: 'string', maxLength: 4 }, minItems: 5, uniqueItems: true },
-      code: { type: 'string', pattern: '^(?=.*\\d)(?=.*[A-Z])[A-Z\\d]{8}$' },
-      price: { type: 'number', multipleOf: 0.01 },
-      seen: { type: 'array', contains: { const: 'x' }, maxContains: 1, minItems: 3 },
-    })
-    const output = outputOf(outputsOf(schema), { next: () => constant, int })
-    expect(validateOutput(schema, output)).toEqual([])
-  },
-)
+const CONSTANTS = [0, 0.5, 1 - 2 ** -32]
+
+test.for(CONSTANTS)('a chance of always %d gives a valid output', { tags: ['R100'] }, (constant) => {
+  const int = (min: number, max: number) => min + Math.floor(constant * (max - min + 1))
+  const schema = object({
+    list: { type: 'array', items: { type: 'string', maxLength: 4 }, minItems: 5, uniqueItems: true },
+    code: { type: 'string', pattern: '^(?=.*\\d)(?=.*[A-Z])[A-Z\\d]{8}$' },
+    price: { type: 'number', multipleOf: 0.01 },
+    seen: { type: 'array', contains: { const: 'x' }, maxContains: 1, minItems: 3 },
+  })
+  const output = outputOf(outputsOf(schema), { next: () => constant, int })
+  expect(validateOutput(schema, output)).toEqual([])
+})
 
 const FOUR = { a: true, b: true, c: true, d: true }
 const CARD_IS_NOT = { dependentSchemas: { card: required(false) } }
@@ -107,16 +105,16 @@ test('a property comes with the one that it depends on', { tags: ['R100'] }, () 
     expect(output).toEqual({ card: expect.any(String), zip: expect.stringMatching(/^\d{5}$/) })
 })
 
+const CONDITION = {
+  required: ['kind'],
+  if: { properties: { kind: { const: 'company' } } },
+  then: { required: ['tax_id'], properties: { born: false } },
+  else: { properties: { tax_id: false } },
+}
+
 test('outputs have both sides of a condition', { tags: ['R100'] }, () => {
-  const schema = object(
-    { kind: { enum: ['person', 'company', 'other'] }, tax_id: { type: 'string' }, born: { format: 'date' } },
-    {
-      required: ['kind'],
-      if: { properties: { kind: { const: 'company' } } },
-      then: { required: ['tax_id'], properties: { born: false } },
-      else: { properties: { tax_id: false } },
-    },
-  )
+  const kind = { enum: ['person', 'company', 'other'] }
+  const schema = object({ kind, tax_id: { type: 'string' }, born: { format: 'date' } }, CONDITION)
   const valid = judge(schema)
   const made = outputs(schema, 50)
   for (const output of made) expect(valid(output), text(output)).toBe(true)
@@ -133,14 +131,8 @@ test('outputs include numbers that satisfy a condition, and numbers that do not'
 })
 
 test('properties that no schema has evaluated satisfy unevaluatedProperties', { tags: ['R100'] }, () => {
-  const schema = object(
-    { a: { type: 'integer' } },
-    {
-      if: { properties: { a: { minimum: 10 } } },
-      then: { properties: { b: { type: 'string' } }, required: ['b'] },
-      unevaluatedProperties: false,
-    },
-  )
+  const condition = { if: { properties: { a: { minimum: 10 } } }, then: required({ type: 'string' }, 'b') }
+  const schema = object({ a: { type: 'integer' } }, { ...condition, unevaluatedProperties: false })
   const valid = judge(schema)
   for (const output of outputs(schema)) expect(valid(output), text(output)).toBe(true)
 })

@@ -39,9 +39,10 @@ const POSITIONS: [place: string, (s: object) => object][] = [
 ]
 
 test.for(POSITIONS)('each unsupported keyword is refused at "%s"', { tags: ['R274'] }, ([place, wrap]) => {
+  const detail = expect.stringMatching(/not supported.*; \w/)
   for (const [keyword, value] of KEYWORDS)
     expect(check(wrap({ [keyword]: value }))).toEqual([
-      { pointer: `/output_schema${place}/${keyword}`, detail: expect.stringMatching(/not supported.*; \w/) },
+      { pointer: `/output_schema${place}/${keyword}`, detail },
     ])
 })
 
@@ -143,10 +144,8 @@ test.for<[string, object]>([
 ])('what no output can satisfy has the reason at %s: %j', { tags: ['R200'] }, ([at, schema]) => {
   const whole = object({ a: schema }, { required: ['a'] })
   expect(check(whole)).toEqual([])
-  expect(outputsOf(whole).unsatisfiable).toEqual({
-    pointer: `/properties/a${at}`,
-    detail: expect.stringMatching(/^\w+ .*\w{3}/),
-  })
+  const detail = expect.stringMatching(/^\w+ .*\w{3}/)
+  expect(outputsOf(whole).unsatisfiable).toEqual({ pointer: `/properties/a${at}`, detail })
 })
 
 test.for([

@@ -88,11 +88,7 @@ test.for<[string, Changes, string]>([
   ['stages that do not begin at 0', { facts: { plan: { stages: LATE } } }, '/_emulator/plan/stages'],
   ['a pace that does not exist', { facts: { plan: { pace: 'fast' } } }, '/_emulator/plan/pace'],
   ['no items', { request: { items: [] } }, '/_emulator/request/items'],
-  [
-    'a schema with a reference',
-    { request: { output_schema: LOOP } },
-    '/_emulator/request/output_schema/$ref',
-  ],
+  ['a reference', { request: { output_schema: LOOP } }, '/_emulator/request/output_schema/$ref'],
   ['no request', { facts: { request: undefined } }, '/_emulator/request'],
 ])('a fixture batch with %s is refused', { tags: ['R274', 'R284'] }, ([, changes, pointer]) => {
   expect(pointersOf(fixture(changes))).toEqual([pointer])

@@ -51,7 +51,7 @@ const batch = fc
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () => {
+test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () =>
   forAll(batch, instants, ({ record }, list) => {
     let before = countsAt(record, START)
     for (const ms of list.sort((a, b) => a - b)) {
@@ -64,10 +64,10 @@ test('counts add up at every instant, and never decrease', { tags: ['R086', 'R08
       expect(processing <= before.processing).toBe(true)
       before = now
     }
-  })
-})
+  }),
+)
 
-test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () => {
+test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () =>
   forAll(batch, ({ record, most }) => {
     const { plan, progress, request } = record._emulator
     const last = plan.pace.in_progress === 'hold' ? progress.done : most
@@ -80,8 +80,7 @@ test('an item is finished exactly from its predicted instant on, and an item tha
       if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
     }
     expect(finishedItems(record, START + 1e12)).toBe(last)
-  })
-})
+  }))
 
 test('items that were finished before the current pace began stay finished', () => {
   const record = running(10, { pace: paced({ per_item: '1s' }) }, { since: at(5_000), done: 4 })

@@ -37,15 +37,14 @@ test('lines are inserted into a body without lines', () => {
   expect(change({ order: 'shuffle' }, [])).toBe('')
 })
 
-test('a shuffle is always the same, loses no line, and moves every line', () => {
+test('a shuffle is always the same, loses no line, and moves every line', () =>
   forAll(fc.integer({ min: 2, max: 200 }), (count) => {
     const lines = Array.from({ length: count }, (_, n) => `line ${n}`)
     const shuffled = change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)
     expect(change({ order: 'shuffle' }, lines).split('\n').slice(0, -1)).toEqual(shuffled)
     expect(shuffled.toSorted()).toEqual(lines.toSorted())
     expect(shuffled.filter((line, at) => line === lines[at])).toEqual([])
-  })
-})
+  }))
 
 test('lines without a change keep their bytes', () => {
   const line = fc.uint8Array().filter((bytes) => !bytes.includes(10) && !bytes.includes(13))
