@@ -4,10 +4,11 @@ import type { Issue } from './json.ts'
 
 function refusalOf(issues: readonly Issue[]): Refusal {
   try {
-    return refuseInvalid(issues)
+    refuseInvalid(issues)
   } catch (error) {
     return error as Refusal
   }
+  throw new Error('It was not refused.')
 }
 
 const MISSING = { pointer: '/name', detail: 'is required' }
