@@ -8,7 +8,6 @@ function event(minute: number, kind: string, ref: string, more: Partial<RanEvent
   return { at: at(minute), kind, ref, description: `${kind} of ${ref}.`, caused_by: 'edit', ...more }
 }
 
-/** The two events of a run of an automation. */
 function runOf(automation: string, minute: number): RanEvent[] {
   const ref = `automations/${automation}`
   return [
@@ -21,10 +20,7 @@ const texts = (events: readonly RanEvent[]) => summaryOfEvents(events).groups.ma
 
 test('batches and their webhooks come before repeated runs of automations, which are one group', () => {
   const runs = [0, 30, 31, 32].flatMap((minute) => runOf(minute === 30 ? 'b' : 'a', minute))
-  const own = [
-    event(10, 'batch.start', 'batch_predictions/1'),
-    event(11, 'webhook.failed', 'webhook_deliveries/1'),
-  ]
+  const own = [event(10, 'batch.start', 'batch_predictions/1'), event(11, 'webhook.failed', 'deliveries/1')]
   const events = [...runs.slice(0, 2), ...own, ...runs.slice(2)]
   expect(summaryOfEvents(events)).toEqual({
     listed: own,
@@ -40,9 +36,7 @@ test('up to four events of automations are listed one by one, after those of bat
 test('more than twenty events of batches are grouped by kind and by change of status', () => {
   const move = { from: 'validating', to: 'in_progress' }
   const starts = Array.from({ length: 15 }, (_, n) => event(n, 'batch.start', `batch_predictions/${n}`, move))
-  const others = Array.from({ length: 6 }, (_, n) =>
-    event(20 + n, 'webhook.failed', `webhook_deliveries/${n}`),
-  )
+  const others = Array.from({ length: 6 }, (_, n) => event(20 + n, 'webhook.failed', `deliveries/${n}`))
   expect(summaryOfEvents([...starts, ...others])).toEqual({
     listed: [],
     groups: [
@@ -64,8 +58,7 @@ test('a run whose start is not among the events counts once, and a run of a trig
   const ofTriggers = [6, 7].map((minute) =>
     event(minute, 'agent-run.execute', `agent_runs/${minute}`, { caused_by: 'default-000001' }),
   )
-  expect(texts([...later, ...runOf('a', 8), ...ofTriggers])).toEqual([
-    '2 runs of 1 automation, 2 runs of event triggers',
-  ])
+  const both = '2 runs of 1 automation, 2 runs of event triggers'
+  expect(texts([...later, ...runOf('a', 8), ...ofTriggers])).toEqual([both])
   expect(texts([...ofTriggers, ...ofTriggers, ...ofTriggers])).toEqual(['6 runs of event triggers'])
 })

@@ -33,11 +33,8 @@ test.for<[Target, Target]>([
   [{ to: TWO }, { to: TWO }],
   [{ until: { batch: 'b1' } }, { until: { batch: 'b1' } }],
 ])('an advance to %j continues with %j until the target is reached', async ([target, next]) => {
-  const { asked, call } = responding(
-    result(NOON, NOON, { stopped }),
-    result(NOON, ONE, { stopped }),
-    result(ONE, TWO),
-  )
+  const first = result(NOON, NOON, { stopped })
+  const { asked, call } = responding(first, result(NOON, ONE, { stopped }), result(ONE, TWO))
   expect(await advanceToTarget(call, target)).toEqual(result(NOON, TWO))
   expect(asked).toEqual([target, next, next])
 })

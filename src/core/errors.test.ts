@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { Refusal, refuseInvalid } from './errors.ts'
+import { type Refusal, refuseInvalid } from './errors.ts'
 import type { Issue } from './json.ts'
 
 function refusalOf(issues: readonly Issue[]): Refusal {
   try {
     refuseInvalid(issues)
   } catch (error) {
-    if (error instanceof Refusal) return error
+    return error as Refusal
   }
   throw new Error('It was not refused.')
 }

@@ -52,8 +52,6 @@ test('a value that gives more problems than zod can join is refused', () => {
     context.addIssue({ code: 'custom', message: 'is wrong' })
   })
   const { error } = parsed(overflowing, Array(101).fill('a'))
-  expect(zodIssues(error as z.ZodError, '').map(({ detail }) => detail)).toEqual([
-    'is wrong',
-    expect.stringContaining('its check stopped at the first problem'),
-  ])
+  const stopped = expect.stringContaining('its check stopped at the first problem')
+  expect(zodIssues(error as z.ZodError, '').map(({ detail }) => detail)).toEqual(['is wrong', stopped])
 })

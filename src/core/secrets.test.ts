@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../test/support/for-all.ts'
 import { isMasked, REDACTED, withoutSecret, withSecrets } from './secrets.ts'
 import { hasMask, maskedDocument, unmaskedDocument } from './state/masked.ts'
 import type { Document } from './state/state.ts'
@@ -15,19 +16,16 @@ const value = fc.record({
   bare: fc.array(fc.oneof(fc.string(), fc.nat(), fc.constant(null))),
 })
 
-test('the masks of a value are replaced by its own secrets, with any contents and any order of items', () => {
-  fc.assert(
-    fc.property(value, (stored) => {
-      const shown = withoutSecret(stored)
-      const strings = JSON.stringify(stored).match(/"secret":"/g)?.length ?? 0
-      expect(JSON.stringify(shown).match(/"secret":"\(redacted\)"/g)?.length ?? 0).toBe(strings)
-      expect(isMasked(shown)).toBe(strings > 0)
-      expect(withSecrets(shown, stored)).toEqual(stored)
-      const turned = { ...shown, many: [...shown.many].reverse() }
-      expect(withSecrets(turned, stored).many).toEqual([...stored.many].reverse())
-    }),
-  )
-})
+test('the masks of a value are replaced by its own secrets, with any contents and any order of items', () =>
+  forAll(value, (stored) => {
+    const shown = withoutSecret(stored)
+    const strings = JSON.stringify(stored).match(/"secret":"/g)?.length ?? 0
+    expect(JSON.stringify(shown).match(/"secret":"\(redacted\)"/g)?.length ?? 0).toBe(strings)
+    expect(isMasked(shown)).toBe(strings > 0)
+    expect(withSecrets(shown, stored)).toEqual(stored)
+    const turned = { ...shown, many: [...shown.many].reverse() }
+    expect(withSecrets(turned, stored).many).toEqual([...stored.many].reverse())
+  }))
 
 test('a mask without a stored secret stays, and a given secret is never replaced', () => {
   const masked = { id: 'a', secret: REDACTED }
@@ -59,12 +57,11 @@ test('secrets that sign webhooks are masked, also in the settings of a scenario;
   expect(unmaskedDocument(masked, () => document)).toEqual(document)
 })
 
-test.for([[null], ['text'], [[]], [{}], [{ collections: 5, settings: null, scenario: [] }]])(
-  'a value that is no document does not change: %j',
-  ([raw]) => {
-    const never = () => {
-      throw new Error('there is no mask to look up')
-    }
-    expect(unmaskedDocument(raw, never)).toBe(raw)
-  },
-)
+const NO_DOCUMENTS = [null, 'text', [[]], {}, { collections: 5, settings: null, scenario: [] }]
+
+test.for(NO_DOCUMENTS)('a value that is no document does not change: %j', (raw) => {
+  const never = () => {
+    throw new Error('there is no mask to look up')
+  }
+  expect(unmaskedDocument(raw, never)).toBe(raw)
+})

@@ -43,14 +43,11 @@ test('during an advance only the advance runs events; afterwards due events run 
     for (const n of [1, 2, 3]) schedule(event('tick', `r/${n}`, START + n * 1_000))
   })
   onTestFinished(keepAwake(sandbox))
-  const outbox = { isIdle: false, isRequesting: false, whenIdle: async () => {}, release: () => {} }
-  outbox.whenIdle = () =>
-    new Promise((resolve) => {
-      outbox.release = () => {
-        outbox.isIdle = true
-        resolve()
-      }
-    })
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const outbox = { isIdle: false, isRequesting: false, whenIdle: () => released }
   sandbox.deliveries.add(outbox)
   const passage = advance(sandbox, { to: (now) => now + 1_000 })
   host += 2_500
@@ -58,7 +55,8 @@ test('during an advance only the advance runs events; afterwards due events run 
   sandbox.store.transaction(sandbox.document().clock.now, (tx) => tx.put('others', { id: 'any' }))
   for (let n = 0; n < 50; n++) await turn()
   expect(ran(sandbox)).toEqual([])
-  outbox.release()
+  outbox.isIdle = true
+  release()
   expect((await passage).events.map(({ ref }) => ref)).toEqual(['r/1'])
   host += 2_000
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 2, reached: true })

@@ -13,9 +13,10 @@ function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Numb
   const problems: string[] = []
   const waits: number[] = []
   let now = NOW
+  const nothing = () => Promise.reject(new Error('nothing is made'))
   const sandboxes = new Sandboxes({
-    start: () => Promise.reject(new Error('nothing is made')),
-    make: () => Promise.reject(new Error('nothing is made')),
+    start: nothing,
+    make: nothing,
     open: async (name) => {
       opened.push(`${name} at ${Math.floor((now - NOW) / MINUTE)}`)
       now += 30
@@ -48,13 +49,8 @@ function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Numb
 }
 
 test('sandboxes are opened in the order of their due times, a minute early, with a pause after each', async () => {
-  const { opened, problems, waits } = await opening({
-    later: NOW + 10 * MINUTE,
-    never: 'never',
-    over: NOW - MINUTE,
-    soon: NOW + MINUTE,
-    unknown: 'unknown',
-  })
+  const due = { later: NOW + 10 * MINUTE, over: NOW - MINUTE, soon: NOW + MINUTE }
+  const { opened, problems, waits } = await opening({ ...due, never: 'never', unknown: 'unknown' })
   expect(opened).toEqual(['unknown at 0', 'over at 0', 'soon at 0', 'later at 9'])
   expect(waits).toEqual([30, 30, 30, 9 * MINUTE - 180, 30])
   expect(problems).toEqual(['unknown: broken', 'over: broken', 'soon: broken', 'later: broken'])

@@ -9,13 +9,10 @@ const PATTERNS = String.raw`
   (a)\1 (?<n>a)\k<n> (?<n>a) (?=a) (?!a) (?<=a)a (?:a|)$
 `
 
-test.for(PATTERNS.trim().split(/\s+/))(
-  'a pattern accepts the texts that RegExp accepts, whichever engine tests them: %s',
-  (source) => {
-    const pattern = compilePattern(source)
-    if (typeof pattern === 'string') throw new Error(pattern)
-    const expression = new RegExp(source, pattern.flags)
-    const accepted = TEXTS.filter((text) => pattern.test(text))
-    expect(accepted).toEqual(TEXTS.filter((text) => expression.test(text)))
-  },
-)
+test.for(PATTERNS.trim().split(/\s+/))('any engine accepts the texts that RegExp accepts: %s', (source) => {
+  const pattern = compilePattern(source)
+  if (typeof pattern === 'string') throw new Error(pattern)
+  const expression = new RegExp(source, pattern.flags)
+  const accepted = TEXTS.filter((text) => pattern.test(text))
+  expect(accepted).toEqual(TEXTS.filter((text) => expression.test(text)))
+})

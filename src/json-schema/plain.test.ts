@@ -7,23 +7,15 @@ import { hasPlainValues } from './plain.ts'
 const text = { type: 'string' }
 const line = { type: 'object', properties: { text, price: { type: 'number' } }, required: ['text'] }
 
+const OTHERS = Object.fromEntries(['boolean', 'null', 'array', 'integer'].map((type) => [type, { type }]))
+const SIXTY = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`p${n}`, text]))
+
 test.for<[string, JsonObject]>([
   ['no property', { type: 'object' }],
   ['properties', { ...line, title: 'Line', description: 'One line.' }],
   ['no other property', { ...line, additionalProperties: false }],
   ['lists', { type: 'object', properties: { lines: { type: 'array', items: line } }, required: ['lines'] }],
-  [
-    'each other type',
-    {
-      type: 'object',
-      properties: {
-        no: { type: 'boolean' },
-        none: { type: 'null' },
-        all: { type: 'array' },
-        whole: { type: 'integer' },
-      },
-    },
-  ],
+  ['each other type', { type: 'object', properties: OTHERS }],
 ])('outputs can be made for a plain schema: %s', ([_, schema]) => {
   expect(hasPlainValues(schema)).toBe(true)
   const outputs = new Outputs(schema)
@@ -40,10 +32,7 @@ test.for<[string, JsonObject]>([
   ['a property that no value has', { type: 'object', properties: { a: false }, required: ['a'] }],
   ['a property that is not allowed', { type: 'object', additionalProperties: false, required: ['a'] }],
   ['a name of every object', { type: 'object', properties: JSON.parse('{"__proto__":{"type":"string"}}') }],
-  [
-    'more schemas than are examined',
-    { type: 'object', properties: Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`p${n}`, text])) },
-  ],
+  ['more schemas than are examined', { type: 'object', properties: SIXTY }],
 ])('a schema with %s is not plain', ([_, schema]) => {
   expect(hasPlainValues(schema)).toBe(false)
 })

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { NOW, outputOf, seeded } from '../../test/support/output-schemas.ts'
+import { NOW, object, outputOf, seeded } from '../../test/support/output-schemas.ts'
 import { REAL_SCHEMAS } from '../../test/support/real-schemas.ts'
 import type { JsonObject } from '../core/json.ts'
 import { PLACES } from './hints.ts'
 import { outputsOf } from './outputs.ts'
 
-/** Forty outputs of each schema of a kind. */
 function* outputsFor(...titles: readonly string[]) {
   for (const title of titles) {
     const [outputs, chance] = [outputsOf(REAL_SCHEMAS[title] ?? {}), seeded(7)]
@@ -66,11 +65,7 @@ test('formats of generators of schemas have values of their kind', () => {
     expect(id ?? phone).toMatch(/^(01[\dA-Z]{24}|\+\d{6,15})$/)
 })
 
-const csharp = (properties: JsonObject): JsonObject => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-})
+const csharp = (properties: JsonObject) => object(properties, { required: Object.keys(properties) })
 const TEXT = { type: 'string' }
 const NUMBER = { type: 'number', format: 'decimal' }
 
@@ -114,15 +109,11 @@ test('amounts of one object add up', () => {
     expect(amount).toBe(cents((items as { price: number }[]).reduce((sum, { price }) => sum + price, 0)))
 })
 
-test.for([
+test.for<[title: string, read: (output: JsonObject) => unknown, expected: unknown]>([
   ['written claim', ({ status }) => status, 'closed'],
   ['written meter', ({ unit }) => unit, 'kWh'],
   ['zod contact', ({ country }) => country, 'US'],
-  [
-    'zod contact',
-    ({ city, postalCode }) => PLACES.find((each) => each.city === city)?.zip === postalCode,
-    true,
-  ],
+  ['zod contact', (place) => PLACES.find(({ city }) => city === place.city)?.zip === place.postalCode, true],
   ['zod receipt', ({ total }) => Number(total) < 300, true],
   ['pydantic receipt', ({ total }) => Number(total) < 300, true],
   ['pydantic receipt', ({ payment_method }) => /^(card|cash)$/.test(String(payment_method)), true],
@@ -131,12 +122,9 @@ test.for([
   ['pydantic payment', ({ bic, iban }) => String(bic).slice(4, 6) === String(iban).slice(0, 2), true],
   ['pydantic payment', ({ bic }) => /^[A-Z]{6}[A-Z2-9][A-NP-Z\d]([A-Z\d]{3})?$/.test(String(bic)), true],
   ['pydantic timesheet', ({ hours }) => Number(hours) > 0 && Number(hours) < 13, true],
-] as [string, (output: JsonObject) => unknown, unknown][])(
-  '%s: a value agrees with the others of its object',
-  ([title, read, expected]) => {
-    for (const output of outputsFor(title)) expect(read(output), JSON.stringify(output)).toBe(expected)
-  },
-)
+])('%s: a value agrees with the others of its object', ([title, read, expected]) => {
+  for (const output of outputsFor(title)) expect(read(output), JSON.stringify(output)).toBe(expected)
+})
 
 test('a value that should agree with others stays as it is where the schema forbids the other value', () => {
   const schema = csharp({ netAmount: { type: 'number' }, grossAmount: { type: 'number', maximum: 40 } })

@@ -4,11 +4,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { compileWhole } from './whole.ts'
 
 const loop = (keywords: JsonObject): JsonObject => ({ ...keywords, $defs: { a: { $ref: '#' } } })
-const nested = (levels: number, inner: Json = true): JsonObject => {
-  let schema = inner
-  for (let n = 0; n < levels; n++) schema = { items: schema }
-  return schema as JsonObject
-}
+const nested = (levels: number): JsonObject =>
+  JSON.parse(`${'{"items":'.repeat(levels)}true${'}'.repeat(levels)}`)
+const ONE_ID_TWICE = { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'null' } }
 const cyclic: Record<string, unknown> = { type: 'object' }
 cyclic.properties = { self: cyclic }
 
@@ -40,11 +38,7 @@ test.for<[what: string, schema: unknown, message: RegExp]>([
   ['an object that contains itself', cyclic, /circular/],
   ['300,000 characters', { enum: ['a'.repeat(300_000)] }, /has more than 200000 characters/],
   ['20,000 levels', nested(20_000), /nested too deep/],
-  [
-    'one $id twice',
-    { $defs: { a: { $id: 'x:a' }, b: { $id: 'x:a', type: 'null' } } },
-    /more than one schema/,
-  ],
+  ['one $id twice', { $defs: ONE_ID_TWICE }, /more than one schema/],
 ])('%s is refused when it is loaded', ([, schema, message]) => {
   expect(() => compileWhole(schema as JsonObject)).toThrow(message)
 })
@@ -71,25 +65,12 @@ const VALUES: readonly (readonly [schema: JsonObject, ...values: Json[]])[] = [
   [{ contains: { const: 1 }, minContains: 1, maxContains: 2 }, [], [1], [1, 1, 1]],
   [{ uniqueItems: true, minItems: 1, maxItems: 2 }, [], [1], [{ a: 1 }, { a: 1 }], [1, 2, 3]],
   [{ properties: { a: { type: 'number' } }, required: ['a'] }, {}, { a: 1 }, { a: 'a' }],
-  [
-    { properties: { a: true }, patternProperties: { '^x': { type: 'number' } }, additionalProperties: false },
-    { a: 1, x1: 1 },
-    { x1: 'a' },
-    { b: 1 },
-  ],
-  [
-    { propertyNames: { maxLength: 1 }, minProperties: 1, maxProperties: 2 },
-    {},
-    { a: 1 },
-    { ab: 1 },
-    { a: 1, b: 1, c: 1 },
-  ],
-  [
-    { dependentRequired: { a: ['b'] }, dependentSchemas: { c: { required: ['d'] } } },
-    { a: 1 },
-    { a: 1, b: 1 },
-    { c: 1 },
-  ],
+  [{ properties: { a: true }, additionalProperties: false }, { a: 1 }, { b: 1 }],
+  [{ patternProperties: { '^x': { type: 'number' } } }, { x1: 1 }, { x1: 'a' }, { b: 'a' }],
+  [{ propertyNames: { maxLength: 1 } }, {}, { a: 1 }, { ab: 1 }],
+  [{ minProperties: 1, maxProperties: 2 }, {}, { a: 1 }, { a: 1, b: 1, c: 1 }],
+  [{ dependentRequired: { a: ['b'] } }, { a: 1 }, { a: 1, b: 1 }],
+  [{ dependentSchemas: { c: { required: ['d'] } } }, { c: 1 }, { c: 1, d: 1 }],
   [{ allOf: [{ type: 'number' }, { minimum: 1 }] }, 1, 0, 'a'],
   [{ anyOf: [{ type: 'number' }, { const: 'a' }] }, 1, 'a', 'b'],
   [{ oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }] }, 2, 3, 6, 5],
@@ -101,9 +82,9 @@ const VALUES: readonly (readonly [schema: JsonObject, ...values: Json[]])[] = [
   [{ $ref: '#here', $defs: { a: { $anchor: 'here', type: 'string' } } }, 'a', 1],
   [{ $id: 'https://example.com/a', $ref: 'b', $defs: { b: { $id: 'b', type: 'string' } } }, 'a', 1],
   [
-    { properties: { next: { $ref: '#' } }, required: ['id'] },
-    { id: 1, next: { id: 2 } },
-    { id: 1, next: {} },
+    { properties: { a: { $ref: '#' } }, required: ['b'] },
+    { b: 1, a: { b: 2 } },
+    { b: 1, a: {} },
   ],
 ]
 

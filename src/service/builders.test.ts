@@ -1,22 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EmulatorClient, startEmulator } from '../index.ts'
 import { aBatch, aBatchItem } from './batch-predictions/builders.ts'
-import {
-  aConnection,
-  aFeedback,
-  aFileRecord,
-  aMembershipRecord,
-  anApiKeyRecord,
-  anEventTriggerRecord,
-  aPage,
-  aPageRecord,
-  aSandbox,
-  aSkillRecord,
-  aTeamspace,
-  aTeamspaceRecord,
-  aUserRecord,
-  aWebhook,
-} from './builders.ts'
+import * as builders from './builders.ts'
+
+const { anApiKeyRecord, aFileRecord, aSandbox, aUserRecord, aWebhook } = builders
 
 let emulator: EmulatorClient & AsyncDisposable
 
@@ -32,10 +19,10 @@ test.for<[path: string, body: object]>([
   ['/batch-predictions', aBatch()],
   ['/batch-predictions', aBatch({ items: 5_000 })],
   ['/batch-predictions', aBatch({ items: [aBatchItem()] })],
-  ['/pages', aPage()],
-  ['/organization/teamspaces', aTeamspace()],
-  ['/connections', aConnection()],
-  [MESSAGE, aFeedback()],
+  ['/pages', builders.aPage()],
+  ['/organization/teamspaces', builders.aTeamspace()],
+  ['/connections', builders.aConnection()],
+  [MESSAGE, builders.aFeedback()],
 ])('POST %s accepts the body of its builder', async ([path, json]) => {
   await using sandbox = await emulator.sandbox()
   const response = await sandbox.fetch(path, { json })
@@ -56,14 +43,14 @@ test('a subscription from the builder is accepted', async () => {
 })
 
 const records = {
-  teamspaces: [aTeamspaceRecord()],
+  teamspaces: [builders.aTeamspaceRecord()],
   users: [aUserRecord()],
-  memberships: [aMembershipRecord()],
+  memberships: [builders.aMembershipRecord()],
   api_keys: [anApiKeyRecord(), anApiKeyRecord({ id: 'key-2', kind: 'service', token: 'service_built' })],
-  pages: [aPageRecord()],
-  skills: [aSkillRecord()],
+  pages: [builders.aPageRecord()],
+  skills: [builders.aSkillRecord()],
   files: [aFileRecord()],
-  event_triggers: [anEventTriggerRecord()],
+  event_triggers: [builders.anEventTriggerRecord()],
 }
 
 test.for(Object.entries(records))('a record of %s fits the fixtures demo', async ([collection, [record]]) => {

@@ -3,15 +3,10 @@ import { issuesOf } from '../../test/support/starting-states.ts'
 import type { JsonObject } from '../core/json.ts'
 
 const teamspace = {
-  id: 'ts-a',
-  cloud_provider: 'cloud_b',
-  name: 'T',
-  access: 'closed',
-  created_at: '-1d',
+  ...{ id: 'ts-a', cloud_provider: 'cloud_b', name: 'T', access: 'closed', created_at: '-1d' },
   _emulator: { organization_id: 'org-1' },
 }
 
-/** The pointers of the issues of a sandbox with one file. */
 async function issuesWith(file: JsonObject): Promise<string[]> {
   const collections = { organizations: [{ id: 'org-1', name: 'O' }], teamspaces: [teamspace], files: [file] }
   return (await issuesOf({ collections })).map(({ pointer }) => pointer)

@@ -12,23 +12,13 @@ const NOW = Date.parse(START)
 const collections = {
   organizations: [{ id: 'org-1', name: 'O' }],
   teamspaces: ['ts-a', 'ts-b'].map((id) => ({
-    id,
-    cloud_provider: 'cloud_b',
-    name: 'T',
-    access: 'closed',
-    created_at: '-1d',
+    ...{ id, cloud_provider: 'cloud_b', name: 'T', access: 'closed', created_at: '-1d' },
     _emulator: { organization_id: 'org-1' },
   })),
 }
 
-const COUNTS = {
-  agents: 3,
-  agent_templates: 4,
-  automations: 5,
-  event_triggers: 60,
-  files: 40,
-  batch_predictions: 30,
-}
+const AGENTS = { agents: 3, agent_templates: 4, automations: 5, event_triggers: 60 }
+const COUNTS = { ...AGENTS, files: 40, batch_predictions: 30 }
 
 const generated = (generate: object = COUNTS, settings = {}) =>
   documentOf({ collections, generate: { ...generate } }, { settings })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
 const { codesOn, reportOn } = judging('body.changed', 'request.changed', 'retry.missing')
@@ -12,7 +13,6 @@ const refused: Step = { ...bare, status: 400 }
 const list: Step = { operation: 'teamspace-users.list', query: { search: 'ann', limit: '5' } }
 const busy: Step = { ...list, status: 503 }
 
-/** Sends a request and then another one. */
 const judged = (first: Step, next: Step) => {
   const { judged, data } = reportOn([first, next])
   const changes = data.filter(({ code }) => code.endsWith('.changed'))
@@ -23,70 +23,36 @@ const judged = (first: Step, next: Step) => {
   }
 }
 
-const twice = JSON.stringify(page.body).repeat(2)
+const once = JSON.stringify(page.body)
+const twice = once.repeat(2)
+const keyed: Step = { ...failed, key: 'k' }
+const otherPage: Step = { ...page, body: { name: 'b' } }
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
+const DOUBLE = { search: ['ann', 'ann'], limit: ['5', '5'] }
+const searched = (search: string): Step => ({ ...busy, query: { search } })
 
 const BODY = 'warning body.changed'
+const PROVED = 'error body.changed'
 const REQUEST = 'warning request.changed'
+const EMPTY = 'with the same Idempotency-Key, but its body was empty'
+const OTHER_TYPE = 'had the content-type application/x-www-form-urlencoded, after application/json'
 
 test.for<[what: string, first: Step, next: Step, code: string, words: string]>([
   ['an empty body', failed, refused, BODY, 'its body was empty, after 46 bytes'],
   ['a cut body', failed, { ...refused, text: '{"name":"a"' }, BODY, 'was cut: 11 of 46 bytes'],
   ['a doubled body', failed, { ...refused, text: twice }, BODY, 'came 2 times in a row'],
-  [
-    'a body that was encoded twice',
-    failed,
-    { ...refused, body: JSON.stringify(page.body) },
-    BODY,
-    'was encoded as JSON twice',
-  ],
+  ['a body that was encoded twice', failed, { ...refused, body: once }, BODY, 'was encoded as JSON twice'],
   ['null in place of a body', failed, { ...refused, body: null }, BODY, 'was null'],
   ['fewer fields', failed, { ...page, body: { name: 'a' } }, BODY, 'had lost parent, title'],
-  [
-    'an empty body with the same key, which proves it',
-    { ...failed, key: 'k' },
-    { ...refused, key: 'k' },
-    'error body.changed',
-    'with the same Idempotency-Key, but its body was empty',
-  ],
-  [
-    'another body with the same key',
-    { ...failed, key: 'k' },
-    { ...page, key: 'k', body: { name: 'b' } },
-    'error body.changed',
-    'its body was another one',
-  ],
-  ['no body, but another key', { ...failed, key: 'k' }, { ...refused, key: 'l' }, BODY, 'its body was empty'],
-  [
-    'a body of another type',
-    failed,
-    { ...refused, text: 'name=a&title=Roof+plan', headers: form },
-    REQUEST,
-    'had the content-type application/x-www-form-urlencoded, after application/json',
-  ],
-  [
-    'a body without its type',
-    failed,
-    { ...refused, text: JSON.stringify(page.body), headers: {} },
-    REQUEST,
-    'had the content-type none',
-  ],
+  ['an empty body with the same key, which proves it', keyed, { ...refused, key: 'k' }, PROVED, EMPTY],
+  ['another body with the same key', keyed, { ...otherPage, key: 'k' }, PROVED, 'its body was another one'],
+  ['no body, but another key', keyed, { ...refused, key: 'l' }, BODY, 'its body was empty'],
+  ['a body of another type', failed, { ...refused, text: 'name=a', headers: form }, REQUEST, OTHER_TYPE],
+  ['a body without its type', failed, { ...refused, text: once, headers: {} }, REQUEST, 'content-type none'],
   ['no key', failed, { ...page, status: 401, credential: null }, REQUEST, 'had no Authorization header'],
   ['no filter', busy, { ...list, query: {} }, 'note request.changed', 'had lost search, limit in its query'],
-  [
-    'its query twice',
-    busy,
-    { ...list, query: { search: ['ann', 'ann'], limit: ['5', '5'] } as never },
-    REQUEST,
-    'had its query twice',
-  ],
-  [
-    'a query that was encoded twice',
-    { ...busy, query: { search: 'a b' } },
-    { ...list, query: { search: 'a%20b' } },
-    REQUEST,
-    'had its query encoded twice',
-  ],
+  ['its query twice', busy, { ...list, query: DOUBLE as never }, REQUEST, 'had its query twice'],
+  ['a query encoded twice', searched('a b'), searched('a%20b'), REQUEST, 'had its query encoded twice'],
   ['another query of a create', failed, { ...page, query: { version: '2' } }, REQUEST, 'had another query'],
 ])('an attempt with %s is one call, and the finding names the change', ([, first, next, code, words]) => {
   expect(judged(first, next)).toEqual({ calls: 1, codes: [code], message: expect.stringContaining(words) })
@@ -106,13 +72,11 @@ test.for<[what: string, first: Step, next: Step]>([
   expect(judged(first, next)).toMatchObject({ calls: 2, codes: [] })
 })
 
+const cut: Step = { ...bare, status: 0, headers: { ...json, 'content-length': '46' } }
+
 test.for<[what: string, first: Step, next: Step]>([
   ['fields in another order', failed, { ...page, body: { title: 'Roof plan', parent: null, name: 'a' } }],
-  [
-    'a body that a cut connection has kept from the emulator',
-    { ...bare, status: 0, headers: { ...json, 'content-length': '46' } },
-    page,
-  ],
+  ['a body that a cut connection has kept from the emulator', cut, page],
 ])('%s: the body is the same', ([, first, next]) => {
   expect(judged(first, next)).toMatchObject({ calls: 1, codes: [] })
 })
@@ -133,49 +97,34 @@ const losses: Readonly<Record<string, (body: Record<string, string>) => Partial<
 }
 
 test('whatever a client loses of a body, it is one call with one finding, and no retry is missing', () => {
-  const bodies = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), {
-    minKeys: 1,
-    maxKeys: 5,
-    noNullPrototype: true,
-  })
+  const size = { minKeys: 1, maxKeys: 5, noNullPrototype: true }
+  const bodies = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), size)
   const loss = fc.constantFrom(...Object.keys(losses))
-  fc.assert(
-    fc.property(bodies, loss, fc.constantFrom(0, 429, 500, 503), fc.nat(3), (body, name, status, more) => {
-      const first: Step = { ...page, body, status }
-      const next: Step = { ...bare, status: 400, ...losses[name]?.(body) }
-      const steps = [...Array.from({ length: more }, () => first), first, next]
-      const { judged, data } = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
-      expect(judged.calls).toBe(1)
-      const codes = data.map(({ code }) => code)
-      expect(codes.filter((code) => code.endsWith('.changed'))).toHaveLength(1)
-      expect(codes).not.toContain('retry.missing')
-    }),
-  )
+  forAll(bodies, loss, fc.constantFrom(0, 429, 500, 503), fc.nat(3), (body, name, status, more) => {
+    const first: Step = { ...page, body, status }
+    const next: Step = { ...bare, status: 400, ...losses[name]?.(body) }
+    const steps = [...Array.from({ length: more }, () => first), first, next]
+    const { judged, data } = reportOn(steps.map((step, n) => ({ ...step, at: n * 2_000 })))
+    expect(judged.calls).toBe(1)
+    const codes = data.map(({ code }) => code)
+    expect(codes.filter((code) => code.endsWith('.changed'))).toHaveLength(1)
+    expect(codes).not.toContain('retry.missing')
+  })
 })
 
-test('of equal requests that fail together, each repetition is an attempt of another one', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 20 }), (count) => {
-      const steps = [0, 2_000].flatMap((at) =>
-        Array.from(
-          { length: count },
-          (_, n): Step => ({ ...list, at, real: at + n / 100, status: at === 0 ? 503 : 200 }),
-        ),
-      )
-      expect(reportOn(steps).judged.calls).toBe(count)
-      expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual([])
-    }),
-  )
-})
+test('of equal requests that fail together, each repetition is an attempt of another one', () =>
+  forAll(fc.integer({ min: 1, max: 20 }), (count) => {
+    const each = Array.from({ length: count }, (_, n) => n / 100)
+    const steps = [busy, list].flatMap((step, late) =>
+      each.map((ms): Step => ({ ...step, at: late * 2_000, real: late * 2_000 + ms })),
+    )
+    expect(reportOn(steps).judged.calls).toBe(count)
+    expect(codesOn(steps).filter((code) => code.endsWith('retry.missing'))).toEqual([])
+  }))
 
 test.for<[what: string, first: Step, next: Step, expected: string[]]>([
   ['most is the same', failed, { ...page, body: { ...(page.body as object), title: 'b' } }, []],
-  [
-    'nothing is the same',
-    { ...failed, status: 503, body: { name: 'a' } },
-    { ...page, body: { name: 'b' } },
-    ['note retry.missing'],
-  ],
+  ['nothing is the same', { ...failed, status: 503, body: { name: 'a' } }, otherPage, ['note retry.missing']],
 ])('retry.missing when another body follows, and %s', ([, first, next, expected]) => {
   expect(codesOn([first, next]).filter((code) => code.endsWith('retry.missing'))).toEqual(expected)
 })

@@ -7,27 +7,20 @@ const list: Step = { operation: 'agents.list' }
 const only = (code: string, ...given: Parameters<typeof codesOn>) =>
   codesOn(...given).filter((each) => each.endsWith(code))
 
-/** Three attempts, each on a connection of its own. */
-function attempts(over: { closed?: number; opened?: number } = {}): Step[] {
-  return [0, 1_000, 3_000].map((real, n) => ({
-    ...list,
-    status: n === 2 ? 200 : 503,
-    real,
-    at: real,
-    requestsBefore: 0,
-    connection: aConnection({
-      opened: over.opened ?? real,
-      closed: over.closed === undefined ? undefined : real + over.closed,
-    }),
-  }))
-}
+/** Three attempts, each on a connection of its own, which is closed `after` so many milliseconds. */
+const attempts = ({ opened, after }: { opened?: number; after?: number } = {}): Step[] =>
+  [0, 1_000, 3_000].map((real, n) => {
+    const closed = after === undefined ? undefined : real + after
+    const connection = aConnection({ opened: opened ?? real, closed })
+    return { ...list, status: n === 2 ? 200 : 503, real, at: real, requestsBefore: 0, connection }
+  })
 
 test('connection.leaked: each attempt leaves a connection open', () => {
   expect(only('connection.leaked', attempts())).toEqual(['warning connection.leaked'])
 })
 
 test.for<[what: string, steps: Step[]]>([
-  ['connections that the client closes', attempts({ closed: 10 })],
+  ['connections that the client closes', attempts({ after: 10 })],
   ['connections that were open before: the client has a pool', attempts({ opened: 0 })],
   ['one connection for all attempts', [0, 1_000, 3_000].map((real) => ({ ...list, status: 503, real }))],
   ['one connection that is left', attempts().slice(1)],

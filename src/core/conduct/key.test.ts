@@ -5,18 +5,15 @@ const { codesOn, reportOn } = judging('evolve.unknown-value', 'key.changed', 'ke
 
 const batch: Step = { operation: 'batch-predictions.create', body: { prompt: 'a' } }
 const lost: Step = { ...batch, status: 0, created: ['things/1'] }
+const second: Step = { ...batch, created: ['things/2'] }
 const page: Step = { body: { name: 'a' } }
+const made = (id: string): Step => ({ ...page, created: [`pages/${id}`] })
 
 const only = (code: string, ...given: Parameters<typeof codesOn>) =>
   codesOn(...given).filter((each) => each.endsWith(code))
 
 test.for<[what: string, first: Step, next: Step, expected: string[]]>([
-  [
-    'a new key for each attempt, and two records',
-    { ...lost, key: 'a' },
-    { ...batch, key: 'b', created: ['things/2'] },
-    ['error key.changed'],
-  ],
+  ['a new key, 2 records', { ...lost, key: 'a' }, { ...second, key: 'b' }, ['error key.changed']],
   ['a new key, 1 record', { ...batch, status: 0, key: 'a' }, { ...batch, key: 'b' }, ['warning key.changed']],
   ['the same key', { ...lost, key: 'a' }, { ...batch, key: 'a' }, []],
   ['another key after a refusal', { ...batch, status: 503, key: 'a' }, { ...batch, key: 'b' }, []],
@@ -25,21 +22,14 @@ test.for<[what: string, first: Step, next: Step, expected: string[]]>([
   expect(only('key.changed', [first, next])).toEqual(expected)
 })
 
-const second: Step = { ...batch, created: ['things/2'] }
-
 test.for<[what: string, first: Step, next: Step, expected: string[]]>([
   ['a create that was repeated without a key, and two records', lost, second, ['error key.missing']],
   ['a create that was repeated without a key, and one record', lost, batch, ['warning key.missing']],
   ['a create that the client left', { ...lost, status: 200, end: 'left' }, second, ['error key.missing']],
   ['a gateway that failed after the create', { ...lost, status: 504 }, second, ['error key.missing']],
-  [
-    'an operation without keys, and two records',
-    { ...page, status: 0, created: ['pages/1'] },
-    { ...page, created: ['pages/2'] },
-    ['warning key.missing'],
-  ],
-  ['an operation without keys, one record', { ...page, status: 0 }, { ...page, created: ['pages/1'] }, []],
-  ['a page twice on purpose', { ...page, created: ['pages/1'] }, { ...page, created: ['pages/2'] }, []],
+  ['an operation without keys, 2 records', { ...made('1'), status: 0 }, made('2'), ['warning key.missing']],
+  ['an operation without keys, one record', { ...page, status: 0 }, made('1'), []],
+  ['a page twice on purpose', made('1'), made('2'), []],
   ['a create after a refusal', { ...batch, status: 503 }, second, []],
   ['a read that was cut', { operation: 'agents.list', status: 0 }, { operation: 'agents.list' }, []],
 ])('key.missing: %s', ([, first, next, expected]) => {
@@ -48,10 +38,8 @@ test.for<[what: string, first: Step, next: Step, expected: string[]]>([
 
 test('a finding about duplicates lists the records that were created', () => {
   const steps = [lost, second]
-  expect(reportOn(steps).data[0]).toMatchObject({
-    message: expect.stringContaining('2 records exist: things/1, things/2'),
-    evidence: { records: ['things/1', 'things/2'] },
-  })
+  const message = expect.stringContaining('2 records exist: things/1, things/2')
+  expect(reportOn(steps).data[0]).toMatchObject({ message, evidence: { records: ['things/1', 'things/2'] } })
   expect(only('key.missing', steps, {}, { deleted: ['things/1'] })).toEqual(['warning key.missing'])
 })
 

@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
 import { judging, type Step } from '../../../test/support/observed-log.ts'
 
-const { codesOn, reportOn } = judging(
-  'page.doubled',
-  'page.invalid-cursor',
-  'page.loop',
-  'page.skipped',
-  'page.stopped-early',
-)
+const VERDICTS = ['doubled', 'invalid-cursor', 'loop', 'skipped', 'stopped-early']
+const { codesOn, reportOn } = judging(...VERDICTS.map((name) => `page.${name}`))
 
 const LIST = { operation: 'teamspace-users.list', path: '/v1/organization/teamspaces/t/users' }
 
-/** A page of the list with these rows. */
 function page(after: string | undefined, rows: string[], has_more = true, limit?: string): Step {
   return {
     ...LIST,
@@ -38,6 +32,7 @@ const first = page(undefined, ['a', 'b'])
 const second = page('b', ['c', 'd'])
 const last = page('d', ['e'], false)
 const loop = page('b', ['c', 'b'])
+const cycle = [page('a', ['b']), page('b', ['a'])]
 const EARLY = 'note page.stopped-early'
 
 test.for<[what: string, steps: Step[], expected: string[]]>([
@@ -50,11 +45,7 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   ['an empty page with has_more, and no other one', [page(undefined, [])], ['warning page.stopped-early']],
   ['the same, and the request again', [page(undefined, []), page(undefined, ['a'], false)], []],
   ['a cursor that leads to itself, followed twice', [first, loop, loop, loop], ['error page.loop', EARLY]],
-  [
-    'a cycle of two cursors',
-    [page(undefined, ['a']), page('a', ['b']), page('b', ['a']), page('a', ['b']), page('b', ['a'])],
-    ['error page.loop', EARLY],
-  ],
+  ['a cycle of two cursors', [page(undefined, ['a']), ...cycle, ...cycle], ['error page.loop', EARLY]],
   ['a cursor that leads to itself, noticed at once', [first, loop], [EARLY]],
   ['a cursor from the middle of a page', [first, page('a', ['b', 'c'], false)], ['warning page.doubled']],
   ['the middle of a page with another limit', [first, page('a', ['b'], false, '1')], []],

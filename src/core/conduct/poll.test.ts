@@ -3,16 +3,12 @@ import { judging, type Step } from '../../../test/support/observed-log.ts'
 
 const { codesOn } = judging('poll.endless', 'poll.finished', 'poll.too-fast')
 
+const path = '/v1/batch-predictions/b'
+const poll: Step = { operation: 'batch-predictions.retrieve', path, params: { batch_prediction_id: 'b' } }
+
 /** Polls with these statuses, one every `gap` milliseconds. */
-function polls(statuses: string[], gap = 5_000): Step[] {
-  return statuses.map((status, n) => ({
-    operation: 'batch-predictions.retrieve',
-    path: '/v1/batch-predictions/b',
-    params: { batch_prediction_id: 'b' },
-    response: { id: 'b', status },
-    at: n * gap,
-  }))
-}
+const polls = (statuses: string[], gap = 5_000): Step[] =>
+  statuses.map((status, n) => ({ ...poll, response: { id: 'b', status }, at: n * gap }))
 
 const times = (count: number, status: string): string[] => Array.from({ length: count }, () => status)
 

@@ -26,9 +26,7 @@ test('requests with the same field are one finding', () => {
   ])
 })
 
-test.for<[what: string, fired: number, expected: string[]]>([
-  ['a rule that never fired', 0, ['note fault.not-met']],
-  ['a rule that fired', 1, []],
-])('%s', ([, fired, expected]) => {
-  expect(codesOn([], {}, { rules: { 'rate-limited': fired } })).toEqual(expected)
+test('fault.not-met: a rule that never fired', () => {
+  const codesWith = (fired: number) => codesOn([], {}, { rules: { 'rate-limited': fired } })
+  expect([codesWith(0), codesWith(1)]).toEqual([['note fault.not-met'], []])
 })

@@ -1,20 +1,13 @@
 import { expect, test } from 'vitest'
 import { judging, START, type Step } from '../../../test/support/observed-log.ts'
 
-const { codesOn, reportOn } = judging(
-  'herd.lockstep',
-  'retry.amplified',
-  'retry.missing',
-  'retry.no-growth',
-  'retry.no-jitter',
-  'retry.over-budget',
-)
+const VERDICTS = ['amplified', 'missing', 'no-growth', 'no-jitter', 'over-budget']
+const { codesOn, reportOn } = judging('herd.lockstep', ...VERDICTS.map((name) => `retry.${name}`))
 
 const list: Step = { operation: 'agents.list' }
 const busy: Step = { ...list, status: 503 }
 const create: Step = { body: { name: 'a' } }
 
-/** The same request at these real milliseconds. */
 const at = (step: Step, ...instants: number[]): Step[] =>
   instants.map((real) => ({ ...step, real, at: real }))
 

@@ -54,11 +54,9 @@ test('a client that waits longer than half an hour has no cap', () => {
 })
 
 test('the finding names the clock: the virtual one when it has moved, otherwise the real one', () => {
+  const refused = { key: 'k', status: 503, retryAfter: '2', at: 0, real: 0, took: 0 }
   const evidence = (at: number, real: number) =>
-    reportOn([
-      { key: 'k', status: 503, retryAfter: '2', at: 0, real: 0, took: 0 },
-      { key: 'k', at, real },
-    ]).data.map((finding) => finding.evidence)
+    reportOn([refused, { key: 'k', at, real }]).data.map((finding) => finding.evidence)
   expect(evidence(1_500, 4)).toMatchObject([{ waited_ms: 1_500, promised_ms: 2_000, clock: 'virtual' }])
   expect(evidence(0, 1_500)).toMatchObject([{ waited_ms: 1_500, promised_ms: 2_000, clock: 'real' }])
   expect(evidence(2_000, 4)).toEqual([])
@@ -75,20 +73,14 @@ test('a clock that only a test moves shows a wait of milliseconds; with a fast c
 })
 
 test('with limits on the wall clock only the real distance counts', () => {
-  const wall = new Settings({ 'limits.clock': 'wall' })
-  const steps = [
-    { key: 'k', status: 429, retryAfter: '2', at: 0, real: 0, settings: wall },
-    { key: 'k', at: 5_000, real: 500, settings: wall },
-  ]
-  expect(codesOn(steps)).toEqual(['error wait.too-short'])
+  const call = { key: 'k', settings: new Settings({ 'limits.clock': 'wall' }) }
+  const refused = { ...call, status: 429, retryAfter: '2', at: 0, real: 0 }
+  expect(codesOn([refused, { ...call, at: 5_000, real: 500 }])).toEqual(['error wait.too-short'])
 })
 
 test('a wait is not judged when the clock did not move and no real time is known', () => {
-  const steps = retried(0, '2', { real: null, at: 0 })
-  expect(reportOn(steps)).toMatchObject({
-    data: [],
-    not_judged: [expect.stringContaining('real time'), expect.stringContaining('without HTTP')],
-  })
+  const not_judged = ['real time', 'without HTTP'].map((words) => expect.stringContaining(words))
+  expect(reportOn(retried(0, '2', { real: null, at: 0 }))).toMatchObject({ data: [], not_judged })
 })
 
 test.for<[what: string, options: object, expected: string[]]>([
@@ -101,13 +93,9 @@ test.for<[what: string, options: object, expected: string[]]>([
 })
 
 test('a loop that continues at its pace after a refusal is only a note', () => {
-  const list = { operation: 'agents.list' }
-  const steps = [
-    { ...list, at: 0 },
-    { ...list, at: 10, status: 429, retryAfter: '60' },
-    { ...list, at: 20 },
-  ]
-  expect(codesOn(steps)).toEqual(['note wait.none'])
+  const operation = 'agents.list'
+  const refused = { operation, at: 10, status: 429, retryAfter: '60' }
+  expect(codesOn([{ operation, at: 0 }, refused, { operation, at: 20 }])).toEqual(['note wait.none'])
 })
 
 test('a call has one finding, whatever the number of its attempts', () => {

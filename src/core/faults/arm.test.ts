@@ -10,23 +10,13 @@ import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultRule } from './rule.ts'
 import { standingOf } from './standing.ts'
 
-const presets: Preset[] = [
-  {
-    name: 'one-failure',
-    family: 'retry',
-    description: 'One failure.',
-    match: { method: 'GET', headers: { accept: '*' } },
-    when: { nth: 1 },
-    do: [{ respond: { status: 500 } }],
-    then: 'continue',
-    times: 3,
-  },
-]
-
-const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
+const once: Preset = {
+  ...{ name: 'one-failure', family: 'retry', description: 'One failure.', do: fail.do ?? [] },
+  ...{ match: { method: 'GET', headers: { accept: '*' } }, when: { nth: 1 }, then: 'continue', times: 3 },
+}
+const all = service([{ name: 'none', operations: [], collections: [] }], { ...serviceFacts, presets: [once] })
 
-/** A book without rules, and functions that arm drafts in it. */
 function armory() {
   const { book, store, facts } = bookOf()
   store.transaction(START, (tx) => disarm({ tx } as Scope, 'rule-1'))
@@ -54,7 +44,7 @@ test('a draft overrides its preset, and its match is merged field by field', () 
     { preset: 'one-failure', match, ...more },
     { preset: 'one-failure', match: 'everything' },
   )
-  const { match: own, when, times, then } = all.presets.get('one-failure') as Preset
+  const { match: own, when, times, then } = once
   expect(plain).toMatchObject({ id: 'one-failure', preset: 'one-failure', match: own, when, times, then })
   expect(changed).toMatchObject({ ...more, id: 'one-failure-2', match: { method: 'GET', ...match } })
   expect(wide?.match).toBe('everything')
@@ -90,12 +80,8 @@ test('a removed rule loses its counters', () => {
   const draft: FaultDraft = { ...fail, id: 'a', when: { nth: 1, by: 'tag' } }
   const [rule] = arm(draft) as [FaultRule]
   expect(firedNumbers(book, 3)).toEqual([1])
-  expect(standing(rule)).toMatchObject({
-    matched: 3,
-    fired: 1,
-    keys: 1,
-    counters: [{ key: '-', matched: 3 }],
-  })
+  const counters = [{ key: '-', matched: 3 }]
+  expect(standing(rule)).toMatchObject({ matched: 3, fired: 1, keys: 1, counters })
   change((scope) => disarm(scope, 'a'))
   arm(draft)
   const life = 'It stays until it is removed, once for each tag.'

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bookOf, firedNumbers, fires, ruleOf, subject } from '../../../test/support/fault-book.ts'
+import type { FaultBook } from './book.ts'
 import { type FaultCounter, type FaultRule, faultCounters, faultRules, type When } from './rule.ts'
 
+const told = (decision: ReturnType<FaultBook['decide']>) =>
+  decision?.decisions.map(({ rule, fired, description }) => [rule.id, fired !== undefined, description])
 const tagged = (tag: string) => subject({ headers: { 'x-emulator-tag': tag } })
 
 test.for<[when: When, fired: number[]]>([
@@ -47,11 +50,8 @@ test('a rule has one counter for each key and one for the total', () => {
   const fired = fires(book, ['a', 'b', 'a', 'a', 'b'].map(tagged))
   expect(fired).toEqual([[], [], ['rule-1'], [], ['rule-1']])
   const counters = [...store.rows(faultCounters.name).values()] as FaultCounter[]
-  expect(counters.map(({ key, matched, fired }) => [key, matched, fired])).toEqual([
-    [null, 5, 2],
-    ['a', 3, 1],
-    ['b', 2, 1],
-  ])
+  const counts = counters.map(({ key, matched, fired }) => `${key} ${matched} ${fired}`)
+  expect(counts).toEqual(['null 5 2', 'a 3 1', 'b 2 1'])
 })
 
 test('times limits the fires of all keys together', () => {
@@ -73,17 +73,11 @@ test('from and until follow the virtual clock, and wall_ms the real one', () => 
 })
 
 test('rules are evaluated by priority, then in the order of arming, until one fires that does not say continue', () => {
-  const { book } = bookOf(
-    {},
-    { priority: 1, then: 'continue' },
-    { priority: 1, then: 'continue', when: { nth: 1 } },
-    { priority: -1 },
-  )
+  const early = { priority: 1, then: 'continue' } as const
+  const { book } = bookOf({}, early, { ...early, when: { nth: 1 } }, { priority: -1 })
   expect(book.rules.map(({ id }) => id)).toEqual(['rule-2', 'rule-3', 'rule-1', 'rule-4'])
-  expect(fires(book, [subject(), subject()])).toEqual([
-    ['rule-2', 'rule-3', 'rule-1'],
-    ['rule-2', 'rule-1'],
-  ])
+  const fired = fires(book, [subject(), subject()])
+  expect(fired.map((ids) => ids.join())).toEqual(['rule-2,rule-3,rule-1', 'rule-2,rule-1'])
 })
 
 test('a decision reports why each rule did not fire, with the counter of its match', () => {
@@ -95,24 +89,15 @@ test('a decision reports why each rule did not fire, with the counter of its mat
     {},
   )
   book.decide('call', tagged('x'))
-  const { decisions } = book.decide('call', tagged('y')) ?? { decisions: [] }
-  const told = decisions.map(({ rule, fired, description }) => [rule.id, fired !== undefined, description])
-  expect(told).toEqual([
+  const decision = book.decide('call', tagged('y'))
+  expect(told(decision)).toEqual([
     ['rule-1', false, 'The method is "GET", not "POST".'],
     ['rule-2', false, 'This is match number 1; it fires on number 2.'],
     ['rule-3', false, 'It has fired 1 time, its maximum.'],
     ['rule-4', true, 'It fired on match number 2.'],
     ['rule-5', false, 'The rule rule-4 fired first and stops the evaluation of later rules.'],
   ])
-  expect(decisions[1]?.counter).toEqual({ n: 1, key: 'y' })
-})
-
-test('decisions of an earlier phase come first, and its stop also ends the later phase', () => {
-  const { book } = bookOf({ do: [{ pace: { no_continue: true } }] }, { priority: 9 })
-  const head = book.decide('head', subject())
-  const call = book.decide('call', subject(), [], head)
-  expect(call?.fired.map(({ rule }) => rule.id)).toEqual(['rule-1'])
-  expect(call?.decisions.map(({ rule }) => rule.id)).toEqual(['rule-1', 'rule-2'])
+  expect(decision?.decisions[1]?.counter).toEqual({ n: 1, key: 'y' })
 })
 
 test('a rule keeps its keys even if another rule counts by ten thousand', () => {
@@ -180,4 +165,107 @@ test('random parameters of an action are drawn for each match, and are the same 
   expect(new Set(delays).size).toBeGreaterThan(4)
   expect(delaysOf(1)).toEqual(delays)
   expect(delaysOf(2)).not.toEqual(delays)
+})
+
+test('a book reports whether it is empty, and keeps the earlier decision in a phase without rules', () => {
+  const { book, store } = bookOf({ match: { webhook: '*' }, do: [{ deliver: { drop: true } }] })
+  expect([book.isEmpty, bookOf().book.isEmpty]).toEqual([false, true])
+  expect([book.decide('head', subject()), book.decide('accept', subject())]).toEqual([undefined, undefined])
+  const earlier = book.decide('call', subject())
+  expect(book.decide('head', subject(), [], earlier)).toBe(earlier)
+  store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))
+  expect([book.isEmpty, book.decide('call', subject())]).toEqual([true, undefined])
+})
+
+test('a decision reports once for each request why rules about something else are not evaluated', () => {
+  const { book } = bookOf(
+    { match: { webhook: '*' }, do: [{ deliver: { drop: true } }] },
+    { do: [{ cut: { at: 'accept', how: 'rst' } }] },
+    { source: 'header' },
+    { source: 'header', do: [{ pace: { no_continue: true } }] },
+  )
+  const byHeader = 'It applies only to requests that name it in the header X-Emulator-Fault.'
+  expect(told(book.decide('call', subject()))).toEqual([
+    ['rule-2', false, 'It applies to a connection before its first request.'],
+    ['rule-1', false, 'It applies to webhooks, not to requests.'],
+    ['rule-4', false, byHeader],
+    ['rule-3', false, byHeader],
+  ])
+  expect(told(book.decide('head', subject(), ['rule-4']))).toEqual([
+    ['rule-4', true, 'It fired on match number 1.'],
+  ])
+})
+
+test.for<[misses: number, others: number, told: number]>([
+  [60, 60, 100],
+  [150, 10, 100],
+  [10, 150, 100],
+  [10, 20, 30],
+])('of %d rules that do not fit and %d not evaluated, %d are reported', ([misses, others, told]) => {
+  const missing = Array.from({ length: misses }, () => ({ match: { method: 'POST' } }))
+  const notAsked = Array.from({ length: others }, () => ({ source: 'header' as const }))
+  const decisions = bookOf(...missing, ...notAsked).book.decide('call', subject())?.decisions ?? []
+  expect(decisions).toHaveLength(told)
+  expect(decisions.every(({ fired }) => fired === undefined)).toBe(true)
+})
+
+test.for<[then: 'continue' | 'stop', fired: string[]]>([
+  ['continue', ['rule-1', 'rule-2']],
+  ['stop', ['rule-1']],
+])('decisions of an earlier phase come first; when they say %s, those that fire are %j', ([then, fired]) => {
+  const { book } = bookOf({ do: [{ pace: { no_continue: true } }], then }, { priority: 9 })
+  const call = book.decide('call', subject(), [], book.decide('head', subject()))
+  expect(call?.fired.map(({ rule }) => rule.id)).toEqual(fired)
+  expect(call?.decisions.map(({ rule }) => rule.id)).toEqual(['rule-1', 'rule-2'])
+})
+
+/** A connection under these rules; `isReleased` tells whether they hold it no longer. */
+function connection(...rules: readonly Partial<FaultRule>[]) {
+  const { book, store } = bookOf(...rules)
+  const decision = book.decide('call', subject())
+  const signal = decision && AbortSignal.any([...book.releasesOf(decision)])
+  const remove = (id: string) => store.transaction('', (tx) => tx.in(faultRules).delete(id))
+  return { store, remove, isReleased: () => signal?.aborted }
+}
+
+test('a held connection is released when its rule is removed, but not when the rule or another table changes', () => {
+  const { store, remove, isReleased } = connection({ do: [{ deliver: { drop: true } }] })
+  store.transaction('', (tx) => tx.put('others', { id: 'rule-1' }))
+  store.transaction('', (tx) => tx.delete('others', 'rule-1'))
+  store.transaction('', (tx) => tx.in(faultRules).put(ruleOf('rule-1', { priority: 3 })))
+  expect(isReleased()).toBe(false)
+  remove('rule-1')
+  expect(isReleased()).toBe(true)
+})
+
+test.for<[does: FaultRule['do'], holds: boolean]>([
+  [[{ respond: { status: 500 } }], false],
+  [[{ cut: { at: 'before-head', how: 'rst' } }], false],
+  [[{ cut: { at: 'after-head', how: 'rst' } }, { cut: { at: 'end', how: 'pause' } }], true],
+  [[{ pace: { before_head_ms: 5 } }], true],
+  [[{ deliver: { drop: true } }], true],
+])('a rule that does %j holds a connection: %s', ([does, holds]) => {
+  const { remove, isReleased } = connection({ do: does })
+  remove('rule-1')
+  expect(isReleased()).toBe(holds)
+})
+
+test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released when %s is removed', (id) => {
+  const pause = { cut: { at: 'before-head', how: 'pause' } } as const
+  const waits = { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' } as const
+  const { remove, isReleased } = connection(waits, { do: [pause] })
+  remove(id)
+  expect(isReleased()).toBe(true)
+})
+
+test('a connection that no stored rule holds is released only with all others', () => {
+  const { book, store } = bookOf({ do: [{ pace: { before_head_ms: 5 } }] })
+  const decision = book.decide('call', subject())
+  store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))
+  const [signal, ...removals] = (decision && book.releasesOf(decision)) ?? []
+  expect([signal, removals]).toEqual([book.released, []])
+  expect(signal?.aborted).toBe(false)
+  book.release()
+  expect(signal?.aborted).toBe(true)
+  expect(book.released).not.toBe(signal)
 })

@@ -27,16 +27,12 @@ test.for<[DeliverFault, copies: number, faults: object]>([
   expect(treated([fault])).toStrictEqual({ copies, faults: { rules: ['r1'], ...faults } })
 })
 
+const LAST = { delay: '2s', sign: 'missing' }
+const PATCHES = [{ a: 1 }, { a: null }]
+
 test.for<[what: string, rules: DeliverFault[][], copies: number, faults: object]>([
-  [
-    'the last value of each parameter counts, and all patches apply',
-    [
-      [{ delay: '1s', copies: 2 }, { sign: 'missing' }],
-      [{ delay: '2s' }, { body: { a: 1 } }, { body: { a: null } }],
-    ],
-    2,
-    { delay: '2s', sign: 'missing', body: [{ a: 1 }, { a: null }] },
-  ],
+  ['the last value counts', [[{ delay: '1s', sign: 'missing' }], [{ delay: '2s' }]], 1, LAST],
+  ['all patches apply', [[{ copies: 2, body: { a: 1 } }], [{ body: { a: null } }]], 2, { body: PATCHES }],
   ['a dropped webhook is neither copied nor changed', [[{ copies: 5 }], [{ drop: true }]], 1, { drop: true }],
   ['a later rule keeps a dropped webhook', [[{ drop: true }], [{ drop: false, copies: 2 }]], 2, {}],
 ])('of the actions of two rules, %s', ([, rules, copies, faults]) => {

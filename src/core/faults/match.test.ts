@@ -3,16 +3,14 @@ import { subject } from '../../../test/support/fault-book.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import type { CountedBy, FaultMatch } from './rule.ts'
 
-const caller = {
+const who = {
   key_id: 'key-1',
   kind: 'user',
   user_id: 'u1',
   organization_id: 'o1',
   teamspace_id: 't1',
-  account_admin: false,
-  permissions: [],
-  denied: [],
 } as const
+const caller = { ...who, account_admin: false, permissions: [], denied: [] }
 
 const request = subject({
   operation: 'things.create',
@@ -84,9 +82,7 @@ test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
   expect(counterKey(by, subject)).toBe(key)
 })
 
-test('a mismatch quotes only values that the log keeps, else (redacted)', {
-  tags: ['R231'],
-}, () => {
+test('a mismatch quotes only values that the log keeps', { tags: ['R231'] }, () => {
   const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })
   const secret = subject({
     query: { token: 'q-secret' },
@@ -95,13 +91,12 @@ test('a mismatch quotes only values that the log keeps, else (redacted)', {
   })
   const told = (match: FaultMatch, over: Partial<typeof secret> = { kept }) =>
     mismatch(match, { ...secret, ...over })
-  expect(told({ headers: { 'X-Secret': 'x' } })).toBe('The header X-Secret is "(redacted)", not "x".')
-  expect(told({ headers: { 'X-Secret': 'x' } }, {})).toBe('The header X-Secret is "h-secret", not "x".')
+  const header = { headers: { 'X-Secret': 'x' } }
+  expect(told(header)).toBe('The header X-Secret is "(redacted)", not "x".')
+  expect(told(header, {})).toBe('The header X-Secret is "h-secret", not "x".')
   // The kept value would fit, so the real one must not be reported.
   const fitting = { kept: () => ({ ...secret, headers: { 'x-secret': 'x' } }) }
-  expect(told({ headers: { 'X-Secret': 'x' } }, fitting)).toBe(
-    'The header X-Secret is "(redacted)", not "x".',
-  )
+  expect(told(header, fitting)).toBe('The header X-Secret is "(redacted)", not "x".')
   const empty = { kept: () => ({ query: {}, headers: {}, body: { kind: 'none' as const } }) }
   expect(told({ query: { token: 'x' } }, empty)).toBe('The query token is absent, not "x".')
   expect(told({ body: { '/password': { equals: 'x' } } }, empty)).toContain('The body /password is absent')

@@ -13,15 +13,12 @@ test.for<[by: When['by'], counted: readonly CountedBy[]]>([
   [undefined, []],
   ['rule', []],
   ['tag', ['tag']],
-  [
-    ['api_key', 'rule', 'tag'],
-    ['api_key', 'tag'],
-  ],
+  [['rule', 'tag'], ['tag']],
 ])('a rule that says by: %j counts by %j', ([by, counted]) => {
   expect(countedBy({ by })).toEqual(counted)
 })
 
-test.for<[rule: Partial<FaultRule>, fired: number, later: number, description: string | undefined]>([
+test.for<[rule: Partial<FaultRule>, fired: number, ms: number, description: string | undefined]>([
   [{}, 1_000, 10 ** 12, undefined],
   [{ times: 2 }, 1, 0, undefined],
   [{ times: 2 }, 2, 0, 'It has fired 2 times, its maximum.'],
@@ -29,12 +26,9 @@ test.for<[rule: Partial<FaultRule>, fired: number, later: number, description: s
   [{ times: 0 }, 0, 0, 'It has fired 0 times, its maximum.'],
   [{ ttl: '1m' }, 0, 59_999, undefined],
   [{ ttl: '1m' }, 0, 60_000, 'Its time to live of 1m is over.'],
-])(
-  'a rule with %j that fired %d times, %d ms after it was armed: %s',
-  ([rule, fired, later, description]) => {
-    expect(retired(ruleOf('r', rule), fired, NOW + later)).toBe(description)
-  },
-)
+])('a rule with %j that fired %d times, %d ms after its arming: %s', ([rule, fired, ms, description]) => {
+  expect(retired(ruleOf('r', rule), fired, NOW + ms)).toBe(description)
+})
 
 test.for<[when: When, n: number, description: string]>([
   [{}, 3, 'It fired on match number 3.'],

@@ -11,15 +11,16 @@ function logged(log: RequestLog, text: string): KeptResponse {
   return response
 }
 
-test('a body is dropped with an entry that a newer one replaces', () => {
+test.for<[what: string, leave: (log: RequestLog) => void]>([
+  ['a newer one replaces its entry', (log) => logged(log, 'second')],
+  ['its log is cleared', (log) => log.clear()],
+  ['a reset replaces its log with an empty one', (log) => log.load()],
+])('a body is dropped when %s', ([, leave]) => {
   const log = new RequestLog(1)
   const first = logged(log, 'first')
   expect(first.show()).toMatchObject({ body: 'first', body_kept: true })
-  const second = logged(log, 'second')
+  leave(log)
   expect(first.show()).toMatchObject({ body: null, body_kept: false, body_bytes: 5 })
-  expect(second.show()).toMatchObject({ body: 'second' })
-  log.clear()
-  expect(second.show()).toMatchObject({ body: null })
 })
 
 test('a body that a saved log also has is kept when its entry is replaced', () => {
@@ -39,13 +40,6 @@ test('a body that a recording also has is dropped when both have left it', () =>
   expect(response.show()).toMatchObject({ body: 'first' })
   response.release()
   expect(response.show()).toMatchObject({ body: null })
-})
-
-test('a body is dropped when a reset replaces its log with an empty one', () => {
-  const log = new RequestLog(10)
-  const first = logged(log, 'first')
-  log.load()
-  expect(first.show()).toMatchObject({ body: null, body_bytes: 5 })
 })
 
 const LONG = `{"api_key":"long-secret-1"}${'x'.repeat(5_000)}`

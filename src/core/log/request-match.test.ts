@@ -5,6 +5,9 @@ import { compare, type Matchable, matches, matchSchema, type RequestMatch } from
 const who = { key_id: 'k1', kind: 'user', user_id: 'u1', organization_id: 'o1', teamspace_id: 't1' } as const
 const caller = { ...who, account_admin: false, permissions: [], denied: [] }
 
+const PLAN =
+  '{"name": "Plan", "parent": {"type": "page"}, "n": 0, "nothing": null, "__proto__": 1, "a/b": []}'
+
 const request: Matchable = {
   operation: 'pages.create',
   method: 'POST',
@@ -12,39 +15,27 @@ const request: Matchable = {
   pathPrefix: '/@w3',
   query: { limit: '5', tag: ['a', 'b'] },
   headers: { 'idempotency-key': 'try-1', accept: 'application/json' },
-  body: {
-    kind: 'json',
-    value: JSON.parse(
-      '{"name": "Plan", "parent": {"type": "page"}, "n": 0, "nothing": null, "__proto__": 1, "a/b": []}',
-    ),
-    bytes: 90,
-  },
+  body: { kind: 'json', value: JSON.parse(PLAN), bytes: 90 },
   caller,
   status: 429,
 }
 
-test.for<[what: string, match: RequestMatch]>([
-  ['operation', { operation: 'pages.create' }],
-  ['method in any case', { method: 'post' }],
-  ['path below what selects the sandbox', { path: '/v1/pages' }],
-  ['path by glob', { path: '/v1/*' }],
-  ['path by regular expression', { path: { regex: '^/v1/(pages|skills)$' } }],
-  ['path by an expression that matches somewhere', { path: { regex: 'page' } }],
-  ['status', { status: 429 }],
-  ['status as text', { status: '429' }],
-  ['class of status', { status: '4xx' }],
-  ['query', { query: { limit: '5' } }],
-  ['one value of a repeated parameter', { query: { tag: 'b' } }],
-  ['header by glob, its name in any case', { headers: { Accept: '*json' } }],
-  ['idempotency_key', { idempotency_key: 'try-*' }],
-  ['caller', { caller: { kind: 'user', user_id: 'u1', key_id: 'k1' } }],
-  ['body equals', { body: { '/name': { equals: 'Plan' }, '/n': { equals: 0 } } }],
-  ['body equals an object, whatever the order', { body: { '/parent': { equals: { type: 'page' } } } }],
-  ['body equals null', { body: { '/nothing': { equals: null } } }],
-  ['body exists', { body: { '/nothing': { exists: true }, '/other': { exists: false } } }],
-  ['body glob', { body: { '/name': { glob: 'P*' } } }],
-  ['odd', { body: { '/__proto__': { equals: 1 }, '/a~1b': { equals: [] }, '/toString': { exists: false } } }],
-])('a request fits by %s', ([, match]) => {
+test.for<RequestMatch>([
+  { operation: 'pages.create', method: 'post', path: '/v1/pages' },
+  { path: '/v1/*' },
+  { path: { regex: '^/v1/(pages|skills)$' } },
+  { path: { regex: 'page' } },
+  { status: 429 },
+  { status: '429' },
+  { status: '4xx' },
+  { query: { limit: '5', tag: 'b' } },
+  { headers: { Accept: '*json' }, idempotency_key: 'try-*' },
+  { caller: { kind: 'user', user_id: 'u1', key_id: 'k1' } },
+  { body: { '/name': { equals: 'Plan' }, '/n': { equals: 0 }, '/parent': { equals: { type: 'page' } } } },
+  { body: { '/name': { glob: 'P*' }, '/nothing': { equals: null } } },
+  { body: { '/nothing': { exists: true }, '/other': { exists: false } } },
+  { body: { '/__proto__': { equals: 1 }, '/a~1b': { equals: [] }, '/toString': { exists: false } } },
+])('a request fits by %j', (match) => {
   expect(compare(match, request).missed).toEqual([])
 })
 
@@ -102,19 +93,14 @@ test('an unrouted request fits no caller, no operation and no status', () => {
 const operations = new Map(['pages.create', 'pages.list'].map((name) => [name, {}]))
 
 const problems = (given: unknown) => {
-  const result = matchSchema({ operations }, {}).safeParse(given)
-  return result.error === undefined
-    ? []
-    : zodIssues(result.error, '').map(({ pointer, detail }) => [pointer, detail])
+  const { error } = matchSchema({ operations }, {}).safeParse(given)
+  return error === undefined ? [] : zodIssues(error, '').map(({ pointer, detail }) => [pointer, detail])
 }
 
-test('the schema accepts everything that the matcher accepts, including odd names', () => {
-  const given = JSON.parse(
-    '{"operation": "pages.create", "query": {"__proto__": "x"}, "body": {"": {"exists": true}}, "status": "4xx"}',
-  )
+test('the schema accepts odd names', () => {
+  const given = { query: JSON.parse('{"__proto__":"x"}'), body: { '': { exists: true } }, status: '4xx' }
   const parsed = matchSchema({ operations }, {}).parse(given)
   expect(JSON.stringify(parsed.query)).toBe('{"__proto__":"x"}')
-  expect(problems(given)).toEqual([])
 })
 
 test.for<[given: unknown, pointer: string, detail: RegExp]>([

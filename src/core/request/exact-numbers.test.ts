@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import type { Json } from '../json.ts'
 import { parseKeepingDigits, withExactNumbers } from './exact-numbers.ts'
 
 const big = '9007199254740993'
 
 test('a text without a number that a double changes has no exact form', { tags: ['T10'] }, () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
-      expect(withExactNumbers(JSON.stringify(value, null, indent))).toBeUndefined()
-    }),
-  )
+  forAll(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
+    expect(withExactNumbers(JSON.stringify(value, null, indent))).toBeUndefined()
+  })
   expect(withExactNumbers(JSON.stringify({ [big]: `"${big}\\"`, a: `\\${big}` }))).toBeUndefined()
 })
 
@@ -32,14 +31,12 @@ const withoutNumbers = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value
 
-test('the exact form keeps strings and keys apart from numbers, at any depth', { tags: ['T10'] }, () => {
-  fc.assert(
-    fc.property(withoutNumbers, (value) => {
-      const exact = withExactNumbers(`[${big},${JSON.stringify(value)}]`)
-      expect(JSON.parse(exact ?? '')).toEqual([`n${big}e0`, tagged(value)])
-    }),
-  )
-})
+test('the exact form keeps strings and keys apart from numbers, at any depth', { tags: ['T10'] }, () =>
+  forAll(withoutNumbers, (value) => {
+    const exact = withExactNumbers(`[${big},${JSON.stringify(value)}]`)
+    expect(JSON.parse(exact ?? '')).toEqual([`n${big}e0`, tagged(value)])
+  }),
+)
 
 test.for([
   [big, `${big}.000`, '9007199254740993000e-3', '0.0009007199254740993e19'],

@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
+import { armRule } from '../../../test/support/faults.ts'
 import { fullDisk } from '../../../test/support/journal.ts'
 import { createNote, START, sandboxOf } from '../../../test/support/notes.ts'
 import { refuse } from '../errors.ts'
 import { faultHooks } from '../faults/hooks.ts'
 import type { Action } from '../faults/primitive.ts'
-import { type FaultRule, faultRules } from '../faults/rule.ts'
 import type { Evidence } from '../log/evidence.ts'
 import { operation } from '../operation.ts'
 import { noteArrival } from '../record/recording.ts'
 import { change } from '../sandboxes/change.ts'
-import type { Sandbox, SandboxOptions } from '../sandboxes/sandbox.ts'
 import type { Resource } from '../service.ts'
 import { formatInstant } from '../time/instant.ts'
 import type { Call } from './exchange.ts'
 import { perform, performTogether } from './pipeline.ts'
+
+type SandboxPlan = Parameters<typeof sandboxOf>[1]
 
 const broken = operation({ ...createNote, name: 'notes.break', handle: () => JSON.parse('{') as never })
 
@@ -35,19 +36,12 @@ const resource: Resource = {
   ],
 }
 
-async function makeSandbox(
-  rate = 0,
-  host = () => START,
-  defects: unknown[] = [],
-  options: Partial<SandboxOptions> = {},
-): Promise<Sandbox> {
+async function makeSandbox(plan: Partial<SandboxPlan> = {}) {
+  const defects: unknown[] = []
   const onDefect = (error: unknown) => defects.push(error)
-  return sandboxOf(resource, {
-    keys: ['k'],
-    rate,
-    host,
-    options: { onDefect, hooks: faultHooks, ...options },
-  })
+  const options = { onDefect, hooks: faultHooks, ...plan.options }
+  const sandbox = await sandboxOf(resource, { keys: ['k'], ...plan, options })
+  return { sandbox, defects }
 }
 
 function call(over: Partial<Call> = {}): Call {
@@ -59,29 +53,24 @@ function call(over: Partial<Call> = {}): Call {
 test.for([
   { fails: [false, true], statuses: [200, 200, 507], notes: 0 },
   { fails: [true, false], statuses: [507, 507, 200], notes: 2 },
-])(
-  'of requests that run together, only those whose write fails are refused: $fails',
-  async ({ fails, statuses, notes }) => {
-    const sandbox = await makeSandbox()
-    perform(sandbox, call())
-    const write = (): void => {
-      if (fails.shift()) refuse('storage_unavailable', { detail: 'The disk is full.' })
-    }
-    // The removal of records is written with the creation before it. The last creation is a write of its own.
-    sandbox.store.journal = { append: (_, isHeld) => isHeld || write(), flush: write }
-    const responses = performTogether(sandbox, [call(), call({ operation: clear }), call()])
-    expect(responses.map(({ status }) => status)).toEqual(statuses)
-    expect(sandbox.store.rows('notes').size).toBe(notes)
-    const log = [...sandbox.log.entries()].slice(1)
-    expect(log.map(({ status, commit }) => [status, commit !== undefined])).toEqual(
-      statuses.map((status) => [status, status === 200]),
-    )
-  },
-)
+])('of requests together, only those whose write fails are refused: $fails', async (given) => {
+  const { sandbox } = await makeSandbox()
+  perform(sandbox, call())
+  const write = (): void => {
+    if (given.fails.shift()) refuse('storage_unavailable', { detail: 'The disk is full.' })
+  }
+  // The removal of records is written with the creation before it. The last creation is a write of its own.
+  sandbox.store.journal = { append: (_, isHeld) => isHeld || write(), flush: write }
+  const responses = performTogether(sandbox, [call(), call({ operation: clear }), call()])
+  expect(responses.map(({ status }) => status)).toEqual(given.statuses)
+  expect(sandbox.store.rows('notes').size).toBe(given.notes)
+  const log = [...sandbox.log.entries()].slice(1).map(({ status, commit }) => [status, commit !== undefined])
+  expect(log).toEqual(given.statuses.map((status) => [status, status === 200]))
+})
 
 test('each of the requests that run together is recorded at the instant that it has read', async () => {
   let now = START
-  const sandbox = await makeSandbox(1, () => now++)
+  const { sandbox } = await makeSandbox({ rate: 1, host: () => now++ })
   const calls = [1, 2, 3].map(() => {
     const evidence = {} as Evidence
     noteArrival(evidence, { method: 'POST', target: '/v1/notes', version: '1.1', headers: [] })
@@ -95,7 +84,7 @@ test('each of the requests that run together is recorded at the instant that it 
 
 test('on a full disk a request is a 507, and due events run later', { tags: ['R123'] }, async () => {
   let now = START
-  const sandbox = await makeSandbox(1, () => now)
+  const { sandbox } = await makeSandbox({ rate: 1, host: () => now })
   change(sandbox, ({ schedule }) =>
     schedule({ kind: 'ring', ref: 'r/1', due: START + 1_000, urgency: 'work', description: 'Rings.' }),
   )
@@ -111,8 +100,7 @@ test('on a full disk a request is a 507, and due events run later', { tags: ['R1
 })
 
 test('a defect of a handler is reported, and is a 500 without details', { tags: ['R253'] }, async () => {
-  const defects: unknown[] = []
-  const sandbox = await makeSandbox(0, () => START, defects)
+  const { sandbox, defects } = await makeSandbox()
   const response = perform(sandbox, call({ operation: broken }))
   expect(response.status).toBe(500)
   expect(response.text).not.toMatch(/JSON|Unexpected| at /)
@@ -120,46 +108,35 @@ test('a defect of a handler is reported, and is a 500 without details', { tags: 
 })
 
 test('the request log keeps the newest entries and counts those that it dropped', async () => {
-  const sandbox = await makeSandbox()
+  const { sandbox } = await makeSandbox()
   for (let n = 0; n < 1_010; n++) perform(sandbox, call({ headers: {} }))
   const entries = sandbox.log.entries()
   expect([entries.length, sandbox.log.dropped]).toEqual([1_000, 10])
   expect([entries[0]?.id, entries.at(-1)?.id]).toEqual(['default-000011', 'default-001010'])
 })
 
-function arm(sandbox: Sandbox, id: string, actions: readonly Action[]): void {
-  const facts = {
-    source: 'control',
-    preset: null,
-    description: null,
-    armed_at: formatInstant(START),
-  } as const
-  const counted = { when: {}, priority: 0, then: 'continue', times: null, ttl: null } as const
-  const rule: FaultRule = { id, ...facts, ...counted, match: 'everything', do: actions, actions: {} }
-  change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
-}
+const late = { id: 'lost-create', then: 'continue', do: [{ clock: { offset: '1s' } }] } as const
 
 test('a response names the rules that fired when revealFaults is on, in characters that a header can have', async () => {
-  const sandbox = await makeSandbox(0, undefined, [], { revealFaults: true })
-  arm(sandbox, 'lost-create', [{ clock: { offset: '1s' } }])
-  arm(sandbox, 'magic:a\nb, ü', [])
+  const { sandbox } = await makeSandbox({ options: { revealFaults: true } })
+  armRule(sandbox, late)
+  armRule(sandbox, { id: 'magic:a\nb, ü' })
   expect(perform(sandbox, call()).headers).toContainEqual(['X-Emulator-Fault', 'lost-create, magic:a_b___'])
-  const plain = await makeSandbox()
-  arm(plain, 'lost-create', [{ clock: { offset: '1s' } }])
+  const { sandbox: plain } = await makeSandbox()
+  armRule(plain, late)
   expect(perform(plain, call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
 })
 
 test('a fault that fails is a 500, and is reported', { tags: ['R253'] }, async () => {
-  const defects: unknown[] = []
-  const sandbox = await makeSandbox(0, undefined, defects)
-  arm(sandbox, 'broken', [{ auth: null } as unknown as Action])
+  const { sandbox, defects } = await makeSandbox()
+  armRule(sandbox, { do: [{ auth: null } as unknown as Action] })
   expect(perform(sandbox, call()).status).toBe(500)
   expect(defects).toHaveLength(1)
 })
 
 test('a fault that cannot be written is a 507, and nothing changes', { tags: ['R123'] }, async () => {
-  const sandbox = await makeSandbox()
-  arm(sandbox, 'revoke', [{ auth: { revoke: true } }])
+  const { sandbox } = await makeSandbox()
+  armRule(sandbox, { do: [{ auth: { revoke: true } }] })
   sandbox.store.journal = fullDisk
   expect(perform(sandbox, call()).status).toBe(507)
   expect([sandbox.store.rows('api_keys').size, sandbox.store.rows('$fault_counters').size]).toEqual([1, 0])

@@ -5,7 +5,6 @@ import { streamPauses } from './stream-pauses.ts'
 
 const real = streamOf({ lines: [] })
 
-/** Timers that a test fires itself. */
 function timers() {
   const waiting = new Map<() => void, number>()
   const later = (ms: number, call: () => void) => {

@@ -3,23 +3,27 @@ import type { PendingWork } from '../time/turn.ts'
 import { Deliveries } from './deliveries.ts'
 
 /** Work that is pending a number of times; each time it is done, `next` may give work to another. */
-function busy(times: number, next: () => void = () => {}): PendingWork & { give(): void } {
-  let left = times
-  return {
-    give: () => {
-      left += 1
-    },
-    get isIdle() {
-      return left === 0
-    },
-    isRequesting: false,
-    whenIdle: async () => {
-      if (left === 0) return
-      left -= 1
-      next()
-    },
+class Busy implements PendingWork {
+  readonly isRequesting = false
+  times: number
+  readonly #next: () => void
+
+  constructor(times: number, next = () => {}) {
+    this.times = times
+    this.#next = next
+  }
+
+  get isIdle() {
+    return this.times === 0
+  }
+
+  async whenIdle() {
+    if (this.times === 0) return
+    this.times -= 1
+    this.#next()
   }
 }
+const busy = (times: number, next?: () => void) => new Busy(times, next)
 
 function joined(...works: readonly PendingWork[]): Deliveries {
   const deliveries = new Deliveries()
@@ -34,7 +38,7 @@ test('joined work is idle when both parts are idle', () => {
 
 test('joined work is idle when neither part has work for the other', async () => {
   const second = busy(0)
-  const first = busy(3, () => second.give())
+  const first = busy(3, () => (second.times += 1))
   const all = joined(first, second)
   await all.whenIdle()
   expect([all.isIdle, first.isIdle, second.isIdle]).toEqual([true, true, true])

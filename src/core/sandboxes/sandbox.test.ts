@@ -20,22 +20,18 @@ function emulator(rate: number, others: Readonly<Record<string, readonly object[
   return { store, scheduler: new Scheduler(store), clock: new Clock(() => HOST, row) }
 }
 
-test('a sandbox wakes at the instant on the host clock at which its next event is due', () => {
-  expect(wakesAt(emulator(1))).toBe('2026-03-01T13:00:00.000Z')
-  expect(wakesAt(emulator(60))).toBe('2026-03-01T12:01:00.000Z')
-  // The clock is so slow that the instant on the host clock would be past the last one that there is.
-  expect(wakesAt(emulator(1e-12))).toBe('9998-12-31T23:59:59.999Z')
-})
+const delivery = (status: string) => ({ [deliveries.name]: [{ id: 'd', status }] })
 
-test('a sandbox with a stopped clock, or without events, only waits for requests', () => {
-  expect(wakesAt(emulator(0))).toBeNull()
-  expect(wakesAt(emulator(1, { [SCHEDULE]: [] }))).toBeNull()
-})
-
-test('a pending webhook or call wakes a sandbox at once, also when its clock is stopped', () => {
-  const delivery = (status: string) => ({ [deliveries.name]: [{ id: 'd', status }] })
-  expect(wakesAt(emulator(0, delivery('pending')))).toBe(formatInstant(HOST))
-  expect(wakesAt(emulator(0, delivery('sending')))).toBe(formatInstant(HOST))
-  expect(wakesAt(emulator(0, delivery('delivered')))).toBeNull()
-  expect(wakesAt(emulator(0, { [scenarioCalls.name]: [{ id: 'c' }] }))).toBe(formatInstant(HOST))
+test.for<[what: string, rate: number, others: Parameters<typeof emulator>[1], instant: string | null]>([
+  ['an event', 1, {}, '2026-03-01T13:00:00.000Z'],
+  ['an event on a fast clock', 60, {}, '2026-03-01T12:01:00.000Z'],
+  ['an event after the last instant of the host clock', 1e-12, {}, '9998-12-31T23:59:59.999Z'],
+  ['an event on a stopped clock', 0, {}, null],
+  ['no event', 1, { [SCHEDULE]: [] }, null],
+  ['a pending webhook on a stopped clock', 0, delivery('pending'), formatInstant(HOST)],
+  ['a webhook that is being sent', 0, delivery('sending'), formatInstant(HOST)],
+  ['a delivered webhook', 0, delivery('delivered'), null],
+  ['a pending call', 0, { [scenarioCalls.name]: [{ id: 'c' }] }, formatInstant(HOST)],
+])('%s wakes a sandbox with the rate %d', ([, rate, others, instant]) => {
+  expect(wakesAt(emulator(rate, others))).toBe(instant)
 })

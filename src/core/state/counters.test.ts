@@ -10,10 +10,8 @@ const NOW = '2026-03-01T12:00:00.000Z'
 function storeAt(counters: Partial<CountersRow>, ...ids: readonly string[]): Store {
   const store = new Store()
   store.load(SANDBOX_TABLE, [{ id: COUNTERS, ids: 0, uuids: 0, events: 0, ...counters } as CountersRow])
-  store.load(
-    'things',
-    ids.map((id) => ({ id })),
-  )
+  const things = ids.map((id) => ({ id }))
+  store.load('things', things)
   return store
 }
 

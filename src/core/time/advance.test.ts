@@ -3,9 +3,9 @@ import { clockwork, event, ran, START, ticked } from '../../../test/support/cloc
 import { Refusal } from '../errors.ts'
 import { change } from '../sandboxes/change.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import type { AdvanceTarget } from './advance.ts'
-import { advance } from './advance.ts'
+import { type AdvanceTarget, advance } from './advance.ts'
 import { runDueEvents } from './run-events.ts'
+import type { AdvanceResult } from './scheduler.ts'
 import type { PendingWork } from './turn.ts'
 
 const SECOND = 1_000
@@ -14,39 +14,37 @@ const SECOND = 1_000
 class SlowWork implements PendingWork {
   /** The offsets from START, in virtual milliseconds, at which an advance waited. */
   readonly waits: number[] = []
+  readonly #sandbox: Sandbox
   #waiting: (() => void) | undefined
   isIdle = true
   isRequesting = false
 
   constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox
     sandbox.listeners.onEvent(() => {
       this.isIdle = false
     })
-    this.whenIdle = () =>
-      new Promise((resolve) => {
-        this.waits.push(sandbox.clock.now - START)
-        this.isRequesting = true
-        this.#waiting = () => {
-          this.isIdle = true
-          this.isRequesting = false
-          resolve()
-        }
-      })
   }
 
-  whenIdle: () => Promise<void>
+  async whenIdle(): Promise<void> {
+    this.waits.push(this.#sandbox.clock.now - START)
+    this.isRequesting = true
+    await new Promise<void>((resolve) => {
+      this.#waiting = resolve
+    })
+  }
 
   async finish(): Promise<void> {
     while (this.#waiting === undefined) await new Promise(setImmediate)
-    const done = this.#waiting
+    Object.assign(this, { isIdle: true, isRequesting: false })
+    this.#waiting()
     this.#waiting = undefined
-    done()
   }
 }
 
 const by = (ms: number): AdvanceTarget => ({ to: (now) => now + ms })
+const refs = ({ events }: AdvanceResult) => events.map(({ ref }) => ref)
 
-/** Resolves when an advance waits for the work. */
 async function until(work: SlowWork): Promise<void> {
   while (work.waits.length === 0) await Promise.resolve()
 }
@@ -59,7 +57,6 @@ async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
   return sandbox
 }
 
-/** Its deliveries are busy after each tick. */
 async function busyEmulator(...seconds: number[]) {
   const sandbox = await emulatorWithTicks(...seconds)
   const work = new SlowWork(sandbox)
@@ -68,20 +65,16 @@ async function busyEmulator(...seconds: number[]) {
 }
 
 test('a running advance is shown with its events up to now, and a failed one with those that ran', async () => {
-  const sandbox = await emulatorWithTicks(1, 2)
+  const { sandbox, work } = await busyEmulator(1, 2)
   expect(sandbox.advances.latest).toEqual({ running: false, result: null })
-  const work = new SlowWork(sandbox)
-  sandbox.deliveries.add(work)
   const client = new AbortController()
   const passage = advance(sandbox, by(5 * SECOND), { signal: client.signal })
   await until(work)
   expect(sandbox.advances.latest).toMatchObject({ running: true, result: { events: [{ ref: 'r/1' }] } })
   client.abort()
   await expect(passage).rejects.toThrow(Refusal)
-  expect(sandbox.advances.latest).toMatchObject({
-    running: false,
-    result: { events: [{ ref: 'r/1' }], to: '2026-03-01T12:00:01.000Z' },
-  })
+  const result = { events: [{ ref: 'r/1' }], to: '2026-03-01T12:00:01.000Z' }
+  expect(sandbox.advances.latest).toMatchObject({ running: false, result })
 })
 
 test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
@@ -89,9 +82,8 @@ test('an advance waits at each instant until the webhooks of its events are deli
   const passage = advance(sandbox, by(10 * SECOND))
   await work.finish()
   await work.finish()
-  const result = await passage
+  expect(refs(await passage)).toEqual(['r/1', 'r/2'])
   expect(work.waits).toEqual([1 * SECOND, 2 * SECOND])
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
   expect(sandbox.clock.now).toBe(START + 10 * SECOND)
 })
 
@@ -110,7 +102,7 @@ test('an advance to a goal that is already reached waits for deliveries in fligh
 test('an advance that begins during another waits for its end', async () => {
   const sandbox = await emulatorWithTicks(1, 2, 3)
   const both = await Promise.all([advance(sandbox, by(2 * SECOND)), advance(sandbox, by(1 * SECOND))])
-  expect(both.map(({ events }) => events.map(({ ref }) => ref))).toEqual([['r/1', 'r/2'], ['r/3']])
+  expect(both.map(refs)).toEqual([['r/1', 'r/2'], ['r/3']])
   expect(sandbox.clock.now).toBe(START + 3 * SECOND)
 })
 
@@ -122,9 +114,9 @@ test('an advance waits while another one calls functions of scenarios', async ()
   const second = advance(sandbox, by(1 * SECOND))
   await new Promise(setImmediate)
   await work.finish()
-  expect((await first).events.map(({ ref }) => ref)).toEqual(['r/1'])
+  expect(refs(await first)).toEqual(['r/1'])
   await work.finish()
-  expect((await second).events.map(({ ref }) => ref)).toEqual(['r/2'])
+  expect(refs(await second)).toEqual(['r/2'])
 })
 
 test('an advance that waits for another ends when its client leaves or its sandbox is closed', async () => {
@@ -147,14 +139,12 @@ test('an advance is refused without effect while another waits for a webhook', a
   const { sandbox, work, remove } = await busyEmulator(1, 2, 3)
   const first = advance(sandbox, by(2 * SECOND))
   await until(work)
-  await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({
-    code: 'conflict',
-    message: 'The clock of the sandbox "default" is being advanced on behalf of another request.',
-  })
+  const message = 'The clock of the sandbox "default" is being advanced on behalf of another request.'
+  await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({ code: 'conflict', message })
   for (let n = 0; n < 2; n++) await work.finish()
-  expect((await first).events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  expect(refs(await first)).toEqual(['r/1', 'r/2'])
   remove()
-  expect((await advance(sandbox, by(2 * SECOND))).events.map(({ ref }) => ref)).toEqual(['r/3'])
+  expect(refs(await advance(sandbox, by(2 * SECOND)))).toEqual(['r/3'])
 })
 
 test('events that run for other requests during an advance are in its result', async () => {
@@ -164,15 +154,12 @@ test('events that run for other requests during an advance are in its result', a
   change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/meanwhile', now)))
   runDueEvents(sandbox)
   await work.finish()
-  const result = await passage
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/meanwhile'])
+  expect(refs(await passage)).toEqual(['r/1', 'r/meanwhile'])
 })
 
 test('an advance ends when its sandbox is replaced', async () => {
-  const sandbox = await emulatorWithTicks(1)
+  const { sandbox, work } = await busyEmulator(1)
   const start = sandbox.capture()
-  const work = new SlowWork(sandbox)
-  sandbox.deliveries.add(work)
   const passage = advance(sandbox, by(5 * SECOND))
   await until(work)
   sandbox.replaceWith(start)
@@ -201,11 +188,9 @@ test('an endless loop at one instant ends with an error that names the suspects,
       'The clock stopped at 2026-03-01T12:00:02.000Z: 10000 events ran at this instant, and time did not pass. Most frequent of the last 1000: stuck r/2 (1000 times).',
     options: { details: { suspects: [{ name: 'stuck r/2', times: 1000 }] } },
   })
-  // Neither a request nor another advance starts the count again.
   runDueEvents(sandbox)
   await expect(advance(sandbox, by(5 * SECOND))).rejects.toThrow('10000 events ran')
   expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1'])
-  // After the event is removed, time goes on.
   change(sandbox, ({ unschedule }) => unschedule('r/2', ['stuck']))
   await advance(sandbox, by(5 * SECOND))
   expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1', 'r/3'])

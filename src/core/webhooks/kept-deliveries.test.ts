@@ -10,21 +10,12 @@ const record = (id: string, more: object) => ({
   ...{ attempts: [], created_at: at, ...more },
 })
 
-const open = [
-  record('pending', { status: 'pending' }),
-  record('waiting', {
-    status: 'waiting',
-    attempts: [{ ...attempt, outcome: 'failed' }],
-    retry_at: '2026-03-02T00:00:00.000Z',
-  }),
-]
+const waiting = { attempts: [{ ...attempt, outcome: 'failed' }], retry_at: '2026-03-02T00:00:00.000Z' }
+const open = [record('pending', { status: 'pending' }), record('waiting', { status: 'waiting', ...waiting })]
 
-const over = (count: number) =>
-  Array.from({ length: count }, (_, n) =>
-    record(`over-${n}`, { status: 'delivered', attempts: [{ ...attempt, outcome: 'delivered' }] }),
-  )
+const delivered = { status: 'delivered', attempts: [{ ...attempt, outcome: 'delivered' }] }
+const over = (count: number) => Array.from({ length: count }, (_, n) => record(`over-${n}`, delivered))
 
-/** The number of deliveries, and the ids of the oldest three. */
 function kept(emulator: OutboxEmulator) {
   const ids = emulator.deliveries().map(({ id }) => id)
   return [ids.length, ...ids.slice(0, 3)]

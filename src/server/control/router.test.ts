@@ -7,31 +7,19 @@ const TOKEN = 'control-0123456789'
 
 function refusalOf(authorization: string | undefined, token: string | undefined, host = 'localhost') {
   const headers = authorization === undefined ? {} : { authorization }
-  const rawHeaders = ['Host', host]
-  const hosts = allowHosts('localhost')
-  return refuseRequest({ token, hosts, pages: {} }, { rawHeaders, headers, socket: {} as Socket })
+  const request = { rawHeaders: ['Host', host], headers, socket: {} as Socket }
+  return refuseRequest({ token, hosts: allowHosts('localhost'), pages: {} }, request)
 }
 
-test.for<[name: string, authorization: string | undefined]>([
-  ['as usual', `Bearer ${TOKEN}`],
-  ['with another case of the scheme', `bearer ${TOKEN}`],
-  ['with blanks around', `Bearer   ${TOKEN}  `],
-])('the token is accepted %s', ([, authorization]) => {
-  expect(refusalOf(authorization, TOKEN)).toBeUndefined()
+test.for([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer   ${TOKEN}  `])('"%s" is accepted', (header) => {
+  expect(refusalOf(header, TOKEN)).toBeUndefined()
 })
 
-test.for<[name: string, authorization: string | undefined]>([
-  ['absent', undefined],
-  ['empty', ''],
-  ['a scheme alone', 'Bearer'],
-  ['a prefix of it', `Bearer ${TOKEN.slice(0, -1)}`],
-  ['longer', `Bearer ${TOKEN}0`],
-  ['in other case', `Bearer ${TOKEN.toUpperCase()}`],
-  ['under another scheme', `Basic ${TOKEN}`],
-  ['one of two', `Bearer ${TOKEN} other`],
-  ['one of a list', `Bearer ${TOKEN},other`],
-  ['an API key', 'Bearer live_demo_owner'],
-])('a token that is %s is refused with 401 and a fix', ([, authorization]) => {
+test.for([
+  ...[undefined, '', 'Bearer', `Bearer ${TOKEN.slice(0, -1)}`, `Bearer ${TOKEN}0`, `Basic ${TOKEN}`],
+  ...[`Bearer ${TOKEN.toUpperCase()}`, `Bearer ${TOKEN} other`, `Bearer ${TOKEN},other`],
+  'Bearer live_demo_owner',
+])('"%s" is refused with 401 and a fix', (authorization) => {
   const refusal = refusalOf(authorization, TOKEN)
   expect(refusal?.code).toBe('unauthorized')
   expect(refusal?.options.mitigation).toContain('control token')

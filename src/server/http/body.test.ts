@@ -2,38 +2,30 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { connected, serving } from '../../../test/support/http-server.ts'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { type ArrivedRequest, MAX_BODY, noteArrival } from '../../core/record/recording.ts'
-import { type Body, type BodyOptions, readBody } from './body.ts'
+import { type Body, type BodyOptions, discardBody, readBody } from './body.ts'
 
 const MIB = 1024 * 1024
 const BATCH_LIMIT = 104_857_600
 const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
 
-/** The statuses of the refusals, by their codes. */
 const STATUSES = new Map([
   ['bad_request', 400],
   ['payload_too_large', 413],
   ['unsupported_media_type', 415],
 ])
 
-interface Seen {
-  readonly req: IncomingMessage
-  readonly body: Promise<Body>
-}
-
-interface Reading {
-  readonly port: number
-  /** The n-th request, as soon as it has arrived, and the result of readBody for it. */
-  readonly seen: (n: number) => Promise<Seen>
-}
-
-/** A server that reads each body and responds with 200 and its size, or with the status of the refusal. */
-async function decision(options: BodyOptions): Promise<Reading> {
-  const all: Seen[] = []
+/**
+ * A server that reads each body and responds with 200 and its size, or with the status of the refusal.
+ * `seen` is the n-th request, as soon as it has arrived, and the result of readBody for it.
+ */
+async function decision(options: BodyOptions) {
+  const all: { req: IncomingMessage; body: Promise<Body> }[] = []
   const { server, port } = await serving(async (req, res) => {
     const promise = readBody(req, options)
     all.push({ req, body: promise })
@@ -52,29 +44,24 @@ async function decision(options: BodyOptions): Promise<Reading> {
   return { port, seen }
 }
 
-interface ApiResponse {
-  readonly status: number | undefined
-  readonly text: string
-}
-
-function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[]): Promise<ApiResponse> {
-  return new Promise((resolve, reject) => {
-    const req = request({ host: '127.0.0.1', port, method: 'POST', ...options }, (res) => {
-      let text = ''
-      res.setEncoding('utf8')
-      res.on('data', (part: string) => {
-        text += part
-      })
-      res.on('end', () => resolve({ status: res.statusCode, text }))
-    })
-    req.on('error', reject)
-    for (const chunk of chunks) req.write(chunk)
-    req.end()
-  })
+async function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[]) {
+  const req = request({ host: '127.0.0.1', port, method: 'POST', ...options })
+  // A refused upload may be reset after its response. Before that, `once` rejects.
+  req.on('error', () => {})
+  const arrived = once(req, 'response') as Promise<[IncomingMessage]>
+  for (const chunk of chunks) req.write(chunk)
+  req.end()
+  const [res] = await arrived
+  return { status: res.statusCode, text: await text(res) }
 }
 
 const sized = (size: number): RequestOptions => ({ headers: { 'content-length': size } })
 const coded = (coding: string): RequestOptions => ({ headers: { 'content-encoding': coding } })
+const CODINGS = [
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+] as const
 
 async function rawConnection(port: number, head: string): Promise<Socket> {
   const socket = await connected(port)
@@ -94,12 +81,9 @@ function noise(size: number): Buffer {
 
 test('a body is read unchanged, with a length, chunked, or empty', async () => {
   const server = await decision({ bytes: 100 })
-  expect(await send(server.port, sized(2), Buffer.from('{}'))).toEqual({ status: 200, text: '2' })
-  expect(await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))).toEqual({
-    status: 200,
-    text: '7',
-  })
-  expect(await send(server.port, sized(0))).toEqual({ status: 200, text: '0' })
+  await send(server.port, sized(2), Buffer.from('{}'))
+  await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))
+  await send(server.port, sized(0))
   expect(await send(server.port, { method: 'GET' })).toEqual({ status: 200, text: '0' })
   const bodies = await Promise.all([0, 1, 2, 3].map(async (n) => (await server.seen(n)).body))
   const texts = bodies.map((body) => body.kind === 'bytes' && body.bytes.toString())
@@ -124,9 +108,8 @@ test('the limit is exact to the byte for every way of sending', { tags: ['R270']
   ] as const) {
     expect((await send(server.port, sized(bytes.length), bytes)).status).toBe(status)
     expect((await send(server.port, {}, bytes)).status).toBe(status)
-    expect((await send(server.port, coded('gzip'), gzipSync(bytes))).status).toBe(status)
-    expect((await send(server.port, coded('deflate'), deflateSync(bytes))).status).toBe(status)
-    expect((await send(server.port, coded('br'), brotliCompressSync(bytes))).status).toBe(status)
+    for (const [coding, encode] of CODINGS)
+      expect((await send(server.port, coded(coding), encode(bytes))).status, coding).toBe(status)
   }
 })
 
@@ -169,14 +152,14 @@ test('a connection can be used for the next request after a refused upload', asy
 
 test('gzip, deflate, br and identity are decoded, in any letter case', async () => {
   const server = await decision({ bytes: 100 })
-  const text = Buffer.from('{"name":"é"}')
+  const json = Buffer.from('{"name":"é"}')
   for (const [coding, bytes] of [
-    ['GZIP', gzipSync(text)],
-    ['x-gzip', gzipSync(text)],
-    ['gzip', Buffer.concat([gzipSync(text.subarray(0, 5)), gzipSync(text.subarray(5))])],
-    ['deflate', deflateSync(text)],
-    ['br', brotliCompressSync(text)],
-    ['identity', text],
+    ['GZIP', gzipSync(json)],
+    ['x-gzip', gzipSync(json)],
+    ['gzip', Buffer.concat([gzipSync(json.subarray(0, 5)), gzipSync(json.subarray(5))])],
+    ['deflate', deflateSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['identity', json],
   ] as const) {
     expect(await send(server.port, coded(coding), bytes), coding).toEqual({ status: 200, text: '13' })
   }
@@ -190,27 +173,18 @@ test('an unknown or second content coding is refused', async () => {
   }
 })
 
-test('a compressed body that is corrupt, cut, or followed by more bytes is refused', async () => {
-  const server = await decision({ bytes: 10 * MIB })
-  const text = noise(320)
-  for (const [coding, bytes] of [
-    ['gzip', gzipSync(text)],
-    ['deflate', deflateSync(text)],
-    ['br', brotliCompressSync(text)],
-  ] as const) {
-    const cut = await send(server.port, coded(coding), bytes.subarray(0, -3))
-    expect(cut, coding).toEqual({ status: 400, text: expect.stringContaining('ends too early') })
-    const plain = await send(server.port, coded(coding), Buffer.from('{"a":1,"b":2}'))
-    expect(plain, coding).toMatchObject({ status: 400 })
-    const continued = await send(server.port, coded(coding), bytes, Buffer.alloc(200_000, 0))
-    expect(continued, coding).toEqual({
-      status: 400,
-      text: expect.stringContaining('continues for 200000 bytes'),
-    })
-    expect(await send(server.port, coded(coding), bytes, Buffer.from('xyz')), coding).toMatchObject({
-      status: 400,
-    })
+test.for(CODINGS)('a body in %s that is corrupt, cut, or continued is refused', async ([coding, encode]) => {
+  const { port } = await decision({ bytes: 10 * MIB })
+  const bytes = encode(noise(320))
+  const refusal = async (...chunks: Buffer[]) => {
+    const { status, text } = await send(port, coded(coding), ...chunks)
+    expect(status).toBe(400)
+    return text
   }
+  expect(await refusal(bytes.subarray(0, -3))).toContain('ends too early')
+  expect(await refusal(bytes, Buffer.alloc(200_000, 0))).toContain('continues for 200000 bytes')
+  await refusal(bytes, Buffer.from('xyz'))
+  await refusal(Buffer.from('{"a":1,"b":2}'))
 })
 
 test('a client that sends Connection: close gets the refusal of its coded body', async () => {
@@ -220,29 +194,29 @@ test('a client that sends Connection: close gets the refusal of its coded body',
   expect(await send(server.port, { headers }, gzipSync('{}').subarray(0, -3))).toMatchObject({ status: 400 })
 })
 
-test('the body of a client that leaves before its end is aborted, for every way of sending', async () => {
-  for (const head of [
-    'Content-Length: 100',
-    'Transfer-Encoding: chunked',
-    'Content-Length: 100\r\nContent-Encoding: gzip',
-  ]) {
-    const server = await decision({ bytes: 1_000 })
-    const socket = await rawConnection(server.port, head)
-    const { body } = await server.seen(0)
-    socket.destroy()
-    expect(await body, head).toEqual({ kind: 'aborted' })
-  }
+const HEADS = [
+  'Content-Length: 9',
+  'Transfer-Encoding: chunked',
+  'Content-Length: 9\r\nContent-Encoding: gzip',
+]
+
+test.for(HEADS)('the body of a client that leaves before its end is aborted: %s', async (head) => {
+  const server = await decision({ bytes: 1_000 })
+  const socket = await rawConnection(server.port, head)
+  const { body } = await server.seen(0)
+  socket.destroy()
+  expect(await body).toEqual({ kind: 'aborted' })
 })
 
 test('chunks of any size are joined in order, however the body is sent', async () => {
-  const text = noise(96 * 1024)
+  const bytes = noise(96 * 1024)
   const chunks: Buffer[] = []
-  for (let at = 0, size = 1; at < text.length; at += size, size = (size * 7) % 4_099)
-    chunks.push(text.subarray(at, at + size))
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7) % 4_099)
+    chunks.push(bytes.subarray(at, at + size))
   const server = await decision({ bytes: MIB })
   await send(server.port, {}, ...chunks)
-  await send(server.port, sized(text.length), ...chunks)
-  for (const n of [0, 1]) expect(await (await server.seen(n)).body).toEqual({ kind: 'bytes', bytes: text })
+  await send(server.port, sized(bytes.length), ...chunks)
+  for (const n of [0, 1]) expect(await (await server.seen(n)).body).toEqual({ kind: 'bytes', bytes })
 })
 
 test.for<[bytes: number, isKept: boolean]>([
@@ -258,4 +232,51 @@ test.for<[bytes: number, isKept: boolean]>([
   await send(server.port, { headers: { 'transfer-encoding': 'chunked' } }, sent)
   expect(evidence.body).toEqual({ bytes, sha256: createHash('sha256').update(sent).digest('hex') })
   expect(arrived.body).toEqual(isKept ? sent : 'large')
+})
+
+/** A server that responds with 401 without reading bodies, and a connection to it. */
+async function unread(maxBytes?: number) {
+  const { server, port } = await serving(async (req, res) => {
+    await discardBody(req, maxBytes)
+    server.emit('answering')
+    res.statusCode = 401
+    res.end()
+  })
+  return { server, socket: await connected(port) }
+}
+
+test('a response on a connection that stays open is sent before the body has arrived', async () => {
+  const { socket } = await unread()
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('401')
+  socket.write('helloGET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('401')
+})
+
+test('a response that closes the connection is sent after the body has arrived', async () => {
+  const { server, socket } = await unread()
+  const responding = vi.fn()
+  server.on('answering', responding)
+  const head = once(server, 'request')
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n')
+  await head
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(responding).not.toHaveBeenCalled()
+  socket.write('hello')
+  expect(String(await once(socket, 'data'))).toContain('401')
+})
+
+test('a request without a body gets its response at once, even when the connection closes', async () => {
+  const { socket } = await unread()
+  socket.write('GET / HTTP/1.0\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('401')
+})
+
+test.for(['keep-alive', 'close'])('an upload beyond the bound is cut off: %s', async (connection) => {
+  const { socket } = await unread(MIB)
+  socket.resume()
+  const head = `Host: x\r\nConnection: ${connection}\r\nContent-Length: ${8 * MIB}`
+  socket.write(`POST / HTTP/1.1\r\n${head}\r\n\r\n`)
+  socket.write(Buffer.alloc(3 * MIB))
+  await new Promise((resolve) => socket.once('close', resolve))
 })

@@ -1,50 +1,27 @@
 import { once } from 'node:events'
-import type { RequestListener, ServerOptions, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { connected, everything, serving } from '../../../test/support/http-server.ts'
 import { overSocket, requestBytes } from '../../../test/support/wire-client.ts'
 import { connectionOf, evidenceOf, silence } from './connections.ts'
-import { close, createHttpServer, listen } from './server.ts'
 
 const KEPT = requestBytes({ path: '/', headers: { Host: 'a', Connection: 'keep-alive' } })
 const LAST = requestBytes({ path: '/', headers: { Host: 'a' } })
 
-async function started(listener: RequestListener, limits: ServerOptions = {}) {
-  const server = createHttpServer(listener, {
-    renderParserError: () => ({ headers: [], body: '' }),
-    refuse: (_req, res) => res.destroy(),
-    limits,
-  })
-  onTestFinished(() => close(server, { graceful: false }))
-  const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
-  return { server, port }
-}
-
-async function serving(listener: RequestListener, limits: ServerOptions = {}): Promise<number> {
-  return (await started(listener, limits)).port
-}
-
 test('connections are numbered in the order of arrival, and so are the requests on each of them', async () => {
-  const port = await serving((req, res) => {
-    const { connection, requests_before } = evidenceOf(req, res)
-    res.end(`${connection.id}/${requests_before + 1};`)
-  })
-  const { text } = await overSocket(port, [KEPT, KEPT, LAST])
-  expect(text.match(/c\d\/\d;/g)).toEqual(['c1/1;', 'c1/2;', 'c1/3;'])
-  expect((await overSocket(port, LAST)).text).toMatch(/c2\/1;/)
-})
-
-test('pipelined requests are served in order, and keep their numbers until then', async () => {
-  const turns: number[] = []
-  const port = await serving(async (req, res) => {
+  const served: string[] = []
+  const { port } = await serving(async (req, res) => {
+    // Pipelined requests keep their numbers until they are served.
     await new Promise(setImmediate)
-    const index = evidenceOf(req, res).requests_before + 1
-    turns.push(index)
-    res.end(`${index};`)
+    const { connection, requests_before } = evidenceOf(req, res)
+    served.push(`${connection.id}/${requests_before + 1};`)
+    res.end(served.at(-1))
   })
-  const { text } = await overSocket(port, KEPT + KEPT + LAST)
-  expect(text.match(/\d;/g)).toEqual(['1;', '2;', '3;'])
-  expect(turns).toEqual([1, 2, 3])
+  const received = []
+  for (const requests of [[KEPT, KEPT, LAST], KEPT + KEPT + LAST])
+    received.push(...((await overSocket(port, requests)).text.match(/c\d\/\d;/g) ?? []))
+  expect(received).toEqual(['c1/1;', 'c1/2;', 'c1/3;', 'c2/1;', 'c2/2;', 'c2/3;'])
+  expect(served).toEqual(received)
 })
 
 test('pipelined requests are served one at a time, each in a separate turn of the event loop', async () => {
@@ -56,7 +33,7 @@ test('pipelined requests are served one at a time, each in a separate turn of th
   }
   setImmediate(next)
   const turns: number[] = []
-  const port = await serving((_req, res) => {
+  const { port } = await serving((_req, res) => {
     turns.push(turn)
     res.end('ok;')
   })
@@ -68,7 +45,7 @@ test('pipelined requests are served one at a time, each in a separate turn of th
 
 test('nothing more is read from a connection while requests on it wait for their turn', async () => {
   const held: ServerResponse[] = []
-  const { server, port } = await started((req, res) => {
+  const { server, port } = await serving((req, res) => {
     if (req.url === '/other') res.end()
     else held.push(res)
   })
@@ -76,8 +53,7 @@ test('nothing more is read from a connection while requests on it wait for their
   server.on('request', (req) => {
     if (req.url === '/') read += 1
   })
-  const socket = connect(port, '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
+  const socket = await connected(port)
   const begun = once(server, 'request')
   socket.write(KEPT.repeat(9_999) + LAST)
   await begun
@@ -85,34 +61,26 @@ test('nothing more is read from a connection while requests on it wait for their
   // Node reads 64 KiB at a time.
   expect(read).toBeLessThan(65_536 / KEPT.length + 2)
   expect(held).toHaveLength(1)
-  let text = ''
-  socket.on('data', (data) => {
-    text += data
-  })
+  const text = everything(socket)
   const response = (): void => {
     held.shift()?.end()
     if (!socket.closed) setImmediate(response)
   }
   response()
-  await once(socket, 'close')
-  expect([read, text.match(/200 OK/g)?.length]).toEqual([10_000, 10_000])
+  expect([(await text).match(/200 OK/g)?.length, read]).toEqual([10_000, 10_000])
 })
 
 test('a client that ends its side after its requests gets all responses', async () => {
-  const port = await serving((_req, res) => res.end('ok;'))
-  const socket = connect(port, '127.0.0.1')
-  let text = ''
-  socket.on('data', (data) => {
-    text += data
-  })
+  const { port } = await serving((_req, res) => res.end('ok;'))
+  const socket = await connected(port)
+  const text = everything(socket)
   socket.end(KEPT.repeat(100))
-  await once(socket, 'close')
-  expect(text.match(/ok;/g)).toHaveLength(100)
+  expect((await text).match(/ok;/g)).toHaveLength(100)
 })
 
 test('a client that sends Connection: close gets no response to later requests', async () => {
   const urls: (string | undefined)[] = []
-  const port = await serving((req, res) => {
+  const { port } = await serving((req, res) => {
     urls.push(req.url)
     res.end()
   })
@@ -122,7 +90,7 @@ test('a client that sends Connection: close gets no response to later requests',
 
 test('a connection is idle between the end of a response and the next request', async () => {
   const idle: boolean[] = []
-  const port = await serving((req, res) => {
+  const { port } = await serving((req, res) => {
     const note = () => idle.push(connectionOf.get(req.socket)?.pending.length === 0)
     note()
     res.once('close', () => setImmediate(note))
@@ -133,13 +101,11 @@ test('a connection is idle between the end of a response and the next request', 
 })
 
 test('a silent connection stays open after the keep-alive timeout, and gets no more responses', async () => {
-  const port = await serving(
-    (req, res) => {
-      if (req.url === '/silent') silence(req.socket)
-      res.end('ok')
-    },
-    { keepAliveTimeout: 30 },
-  )
+  const listener: RequestListener = (req, res) => {
+    if (req.url === '/silent') silence(req.socket)
+    res.end('ok')
+  }
+  const { port } = await serving(listener, { keepAliveTimeout: 30 })
   // Node adds a second to the keep-alive timeout.
   let isOver = false
   const silent = overSocket(port, KEPT.replace('/', '/silent'), () => isOver)

@@ -59,20 +59,6 @@ test('lines are sent in UTF-8, with and without characters outside ASCII', async
   expect(client.written.length).toBeGreaterThan(3)
 })
 
-test('other work runs between the pieces of a long stream, however fast it is read', async () => {
-  const { lines, made } = counted(1_000)
-  const client = new Client()
-  const sent = render(client.res, streamed(lines), [], true)
-  const seen = new Set<number>()
-  while (made() < 1_000) {
-    seen.add(made())
-    await new Promise(setImmediate)
-  }
-  await sent
-  expect(client.text).toHaveLength(1_000_000)
-  expect(seen.size).toBeGreaterThan(10)
-})
-
 /** Short lines that each take longer than a turn to create, as those of an output that is hard to find. */
 function slow(count: number) {
   let made = 0
@@ -86,18 +72,21 @@ function slow(count: number) {
   return { lines: lines(), made: () => made }
 }
 
-test('other work runs between short lines that take long to create', async () => {
-  const { lines, made } = slow(5)
+test.for([
+  ['the pieces of a long stream, however fast it is read', counted, 1_000, 1_000_000, 10],
+  ['short lines that take long to create', slow, 5, 10, 4],
+] as const)('other work runs between %s', async ([, create, count, length, turns]) => {
+  const { lines, made } = create(count)
   const client = new Client()
   const sent = render(client.res, streamed(lines), [], true)
   const seen = new Set<number>()
-  while (made() < 5) {
+  while (made() < count) {
     seen.add(made())
     await new Promise(setImmediate)
   }
   await sent
-  expect(client.text).toBe('x\n'.repeat(5))
-  expect(seen.size).toBeGreaterThanOrEqual(5)
+  expect(client.text).toHaveLength(length)
+  expect(seen.size).toBeGreaterThan(turns)
 })
 
 test('no more lines that take long to create are created for a client that has left', async () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { END_OF_TIME } from '../../core/time/clock.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { cronExpression, nextOccurrence } from './cron.ts'
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z') // a Sunday
 
-/** The next occurrences after an instant, as timestamps. */
 function occurrences(expression: string, count: number, after = NOON): string[] {
   const found: string[] = []
   let last = after
@@ -52,17 +52,11 @@ test('no other occurrence is between an instant and the next occurrence', () => 
   const expressions = ['*/7 * * * *', '13 4 * * *', '*/11 3-5 * * * *', '0 6 L * *', '59 23 31 12 0']
   const instants = fc.integer({ min: -60_000_000_000_000, max: END_OF_TIME - 400 * 366 * 86_400_000 })
   const parts = fc.double({ min: 0, max: 1, noNaN: true })
-  const property = fc.property(
-    fc.constantFrom(...expressions),
-    instants,
-    parts,
-    (expression, after, part) => {
-      const next = nextOccurrence(expression, after) ?? Number.NaN
-      expect(next).toBeGreaterThan(after)
-      expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
-    },
-  )
-  fc.assert(property, { numRuns: 200 })
+  forAll(fc.constantFrom(...expressions), instants, parts, (expression, after, part) => {
+    const next = nextOccurrence(expression, after) ?? Number.NaN
+    expect(next).toBeGreaterThan(after)
+    expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
+  })
 })
 
 test('more expressions than the cache holds have correct occurrences', () => {
@@ -97,12 +91,9 @@ test.for<[expression: string, reason: string]>([
   expect(said).not.toMatch(/CronPattern|seven/)
 })
 
-test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])(
-  'no year has the day of %s',
-  (expression) => {
-    expect(problem(expression)).toMatch(/would never fire.*use null/)
-  },
-)
+test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])('no year has the day of %s', (never) => {
+  expect(problem(never)).toMatch(/would never fire.*use null/)
+})
 
 test('an expression has at most 255 characters', () => {
   const long = (length: number) => '0,'.repeat((length - 9) / 2).concat('0 * * * *')

@@ -7,6 +7,7 @@ import {
   object,
   outputOf,
   outputs,
+  required,
   seeded,
   sound,
   text,
@@ -15,7 +16,6 @@ import {
 } from '../../../test/support/output-schemas.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { outputsOf } from '../../json-schema/outputs.ts'
-import type { RandomSource } from '../../json-schema/pattern-text.ts'
 import { checkOutputSchema, validateOutput } from './output-schema.ts'
 
 test('every generated output validates against its schema', { tags: ['R100'] }, () => {
@@ -61,35 +61,27 @@ test('outputs of a sound schema validate, and depend on chance only', { tags: ['
   fc.assert(property, { numRuns: 30 })
 })
 
-test.for([0, 0.5, 1 - 2 ** -32])(
-  'a chance of always %d gives a valid output',
-  { tags: ['R100'] },
-  (constant) => {
-    const stuck: RandomSource = {
-      next: () => constant,
-      int: (min, max) => min + Math.floor(constant * (max - min + 1)),
-    }
-    const schema = object({
-      list: { type: 'array', items: { type: 'string', maxLength: 4 }, minItems: 5, uniqueItems: true },
-      code: { type: 'string', pattern: '^(?=.*\\d)(?=.*[A-Z])[A-Z\\d]{8}$' },
-      price: { type: 'number', multipleOf: 0.01 },
-      seen: { type: 'array', contains: { const: 'x' }, maxContains: 1, minItems: 3 },
-    })
-    expect(validateOutput(schema, outputOf(outputsOf(schema), stuck))).toEqual([])
-  },
-)
+const CONSTANTS = [0, 0.5, 1 - 2 ** -32]
 
+test.for(CONSTANTS)('a chance of always %d gives a valid output', { tags: ['R100'] }, (constant) => {
+  const int = (min: number, max: number) => min + Math.floor(constant * (max - min + 1))
+  const schema = object({
+    list: { type: 'array', items: { type: 'string', maxLength: 4 }, minItems: 5, uniqueItems: true },
+    code: { type: 'string', pattern: '^(?=.*\\d)(?=.*[A-Z])[A-Z\\d]{8}$' },
+    price: { type: 'number', multipleOf: 0.01 },
+    seen: { type: 'array', contains: { const: 'x' }, maxContains: 1, minItems: 3 },
+  })
+  const output = outputOf(outputsOf(schema), { next: () => constant, int })
+  expect(validateOutput(schema, output)).toEqual([])
+})
+
+const FOUR = { a: true, b: true, c: true, d: true }
+const CARD_IS_NOT = { dependentSchemas: { card: required(false) } }
 const CARD = object({ card: { type: 'string' } }, { dependentRequired: { card: ['address'] } })
 
 test('outputs have optional properties, in the order of the schema', { tags: ['R100'] }, () => {
-  const schema = object(
-    {
-      vendor: { type: 'string' },
-      lines: { type: 'array', items: object({ sum: { type: 'number' } }) },
-      total: {},
-    },
-    { required: ['total'] },
-  )
+  const lines = { type: 'array', items: object({ sum: { type: 'number' } }) }
+  const schema = object({ vendor: { type: 'string' }, lines, total: {} }, { required: ['total'] })
   for (const output of outputs(schema)) {
     expect(Object.keys(output)).toEqual(['vendor', 'lines', 'total'])
     for (const line of output.lines as JsonObject[]) expect(Object.keys(line)).toEqual(['sum'])
@@ -97,22 +89,11 @@ test('outputs have optional properties, in the order of the schema', { tags: ['R
 })
 
 test.for<[why: string, schema: JsonObject, names: readonly string[]]>([
-  [
-    'for maxProperties',
-    object({ a: true, b: true, c: true, d: true }, { required: ['d'], maxProperties: 2 }),
-    ['a', 'd'],
-  ],
+  ['for maxProperties', { ...required(true, 'd'), properties: FOUR, maxProperties: 2 }, ['a', 'd']],
   ['when its schema is false', object({ a: false, b: true }), ['b']],
   ['when its name is forbidden', object({ ab: true, b: true }, { propertyNames: { minLength: 2 } }), ['ab']],
   ['without the one that it depends on', { ...CARD, maxProperties: 1 }, []],
-  [
-    'when the schema that depends on it has no value',
-    object(
-      { card: true, b: true },
-      { dependentSchemas: { card: { required: ['x'], properties: { x: false } } } },
-    ),
-    ['b'],
-  ],
+  ['when the schema that depends on it has no value', object({ card: true, b: true }, CARD_IS_NOT), ['b']],
 ])('an optional property is left out %s', { tags: ['R100'] }, ([, schema, names]) => {
   for (const output of outputs(schema)) expect(Object.keys(output)).toEqual(names)
 })
@@ -124,23 +105,22 @@ test('a property comes with the one that it depends on', { tags: ['R100'] }, () 
     expect(output).toEqual({ card: expect.any(String), zip: expect.stringMatching(/^\d{5}$/) })
 })
 
+const CONDITION = {
+  required: ['kind'],
+  if: { properties: { kind: { const: 'company' } } },
+  then: { required: ['tax_id'], properties: { born: false } },
+  else: { properties: { tax_id: false } },
+}
+
 test('outputs have both sides of a condition', { tags: ['R100'] }, () => {
-  const schema = object(
-    { kind: { enum: ['person', 'company', 'other'] }, tax_id: { type: 'string' }, born: { format: 'date' } },
-    {
-      required: ['kind'],
-      if: { properties: { kind: { const: 'company' } } },
-      then: { required: ['tax_id'], properties: { born: false } },
-      else: { properties: { tax_id: false } },
-    },
-  )
+  const kind = { enum: ['person', 'company', 'other'] }
+  const schema = object({ kind, tax_id: { type: 'string' }, born: { format: 'date' } }, CONDITION)
   const valid = judge(schema)
   const made = outputs(schema, 50)
   for (const output of made) expect(valid(output), text(output)).toBe(true)
   expect(made.filter(({ kind }) => kind === 'company').length).toBeGreaterThan(10)
-  expect(new Set(made.map((output) => Object.keys(output).join()))).toEqual(
-    new Set(['kind,tax_id', 'kind,born']),
-  )
+  const names = new Set(made.map((output) => Object.keys(output).join()))
+  expect(names).toEqual(new Set(['kind,tax_id', 'kind,born']))
 })
 
 test('outputs include numbers that satisfy a condition, and numbers that do not', { tags: ['R100'] }, () => {
@@ -151,14 +131,8 @@ test('outputs include numbers that satisfy a condition, and numbers that do not'
 })
 
 test('properties that no schema has evaluated satisfy unevaluatedProperties', { tags: ['R100'] }, () => {
-  const schema = object(
-    { a: { type: 'integer' } },
-    {
-      if: { properties: { a: { minimum: 10 } } },
-      then: { properties: { b: { type: 'string' } }, required: ['b'] },
-      unevaluatedProperties: false,
-    },
-  )
+  const condition = { if: { properties: { a: { minimum: 10 } } }, then: required({ type: 'string' }, 'b') }
+  const schema = object({ a: { type: 'integer' } }, { ...condition, unevaluatedProperties: false })
   const valid = judge(schema)
   for (const output of outputs(schema)) expect(valid(output), text(output)).toBe(true)
 })

@@ -1,27 +1,14 @@
 import { expect, test } from 'vitest'
-import { Settings } from '../../core/assumptions.ts'
-import { batches } from './batches.ts'
+import { running } from '../../../test/support/running-batch.ts'
 import { outcomesOf } from './outcomes.ts'
 import type { Batch, OutcomeRule } from './schema.ts'
 
 /** A batch with these items and outcome rules; only its plan matters here. */
 function planned(ids: readonly string[], plan: object): Batch {
-  return batches.schema(new Settings()).parse({
-    id: 'batch-1',
-    status: 'validating',
-    model: 'm',
-    created_at: '2026-03-01T12:00:00.000Z',
-    _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
-      request: {
-        prompt: 'p',
-        output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
-        items: ids.map((custom_id) => ({ custom_id, file_id: 'f' })),
-      },
-      plan,
-    },
-  })
+  const { _emulator, ...batch } = running(ids.length, plan)
+  const output_schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
+  const items = ids.map((custom_id) => ({ custom_id, file_id: 'f' }))
+  return { ...batch, _emulator: { ..._emulator, request: { ..._emulator.request, output_schema, items } } }
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `item-${n}`)
@@ -93,7 +80,7 @@ test('an item that failed validation is errored, regardless of the rules', () =>
 
 test('outcomes are computed once for each plan', () => {
   const batch = planned(numbered(5), one([{ status: 'errored' }]))
-  const later: Batch = { ...batch, status: 'in_progress' }
+  const later: Batch = { ...batch, status: 'finalizing' }
   expect(outcomesOf(later)).toBe(outcomesOf(batch))
   const replanned = { ...batch, _emulator: { ...batch._emulator, plan: { ...batch._emulator.plan } } }
   expect(outcomesOf(replanned)).not.toBe(outcomesOf(batch))

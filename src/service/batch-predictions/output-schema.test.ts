@@ -7,7 +7,6 @@ const check = (schema: unknown) => checkOutputSchema(schema, '/output_schema')
 const places = (schema: unknown) => check(schema).map(({ pointer }) => pointer)
 const object = (properties: object, more: object = {}) =>
   ({ type: 'object', properties, ...more }) as JsonObject
-const read = (text: string): JsonObject => JSON.parse(text)
 
 const KEYWORDS: [string, unknown][] = [
   ['$defs', { a: { type: 'string' } }],
@@ -40,9 +39,10 @@ const POSITIONS: [place: string, (s: object) => object][] = [
 ]
 
 test.for(POSITIONS)('each unsupported keyword is refused at "%s"', { tags: ['R274'] }, ([place, wrap]) => {
+  const detail = expect.stringMatching(/not supported.*; \w/)
   for (const [keyword, value] of KEYWORDS)
     expect(check(wrap({ [keyword]: value }))).toEqual([
-      { pointer: `/output_schema${place}/${keyword}`, detail: expect.stringMatching(/not supported.*; \w/) },
+      { pointer: `/output_schema${place}/${keyword}`, detail },
     ])
 })
 
@@ -65,21 +65,16 @@ test.for([
   ['misspelt', { type: 'objekt' }],
   ['null', { type: null }],
 ])('a root type that is %s is refused once, at type', { tags: ['R200', 'R274'] }, ([, schema]) => {
-  expect(check(schema)).toEqual([
-    {
-      pointer: '/output_schema/type',
-      detail: 'type has to be exactly "object" at the root of an output schema',
-    },
-  ])
+  const detail = 'type has to be exactly "object" at the root of an output schema'
+  expect(check(schema)).toEqual([{ pointer: '/output_schema/type', detail }])
 })
 
-test.for([[true], [false], [null], [[]], ['object'], [1], [undefined]])(
-  '%j is not an output schema',
+test.for([true, false, null, [[]], 'object', 1, undefined])(
+  '%j is no schema',
   { tags: ['R200'] },
-  ([schema]) => {
-    expect(check(schema)).toEqual([
-      { pointer: '/output_schema', detail: expect.stringContaining('"type": "object"') },
-    ])
+  (schema) => {
+    const detail = expect.stringContaining('"type": "object"')
+    expect(check(schema)).toEqual([{ pointer: '/output_schema', detail }])
   },
 )
 
@@ -89,24 +84,21 @@ test.for([
   ['required', ['a', 'a']],
   ['dependentRequired', { a: 'b' }],
 ])('%s: %j is not valid JSON Schema 2020-12', { tags: ['R200'] }, ([keyword, value]) => {
-  expect(check(object({ a: { [String(keyword)]: value } }))).toEqual([
-    {
-      pointer: expect.stringMatching(new RegExp(`^/output_schema/properties/a/${keyword}(/|$)`)),
-      detail: expect.stringMatching(new RegExp(`^${keyword} has to `)),
-    },
-  ])
+  const pointer = expect.stringMatching(new RegExp(`^/output_schema/properties/a/${keyword}(/|$)`))
+  const detail = expect.stringMatching(new RegExp(`^${keyword} has to `))
+  expect(check(object({ a: { [String(keyword)]: value } }))).toEqual([{ pointer, detail }])
 })
 
 test('the error of a list of schemas in items names prefixItems', { tags: ['R200'] }, () => {
   expect(check(object({ a: { items: [true] } }))[0]?.detail).toContain('prefixItems')
 })
 
-test('an invalid schema in a map or a list is reported with its own pointer', { tags: ['R200'] }, () => {
-  expect(places(object({ 'a/b': 1 }))).toEqual(['/output_schema/properties/a~1b'])
-  expect(places(object({ a: { prefixItems: [true, 'x'] } }))).toEqual([
-    '/output_schema/properties/a/prefixItems/1',
-  ])
-  expect(places(object({ a: { type: ['string', 'strin'] } }))).toEqual(['/output_schema/properties/a/type/1'])
+test.for<[properties: object, at: string]>([
+  [{ 'a/b': 1 }, 'a~1b'],
+  [{ a: { prefixItems: [true, 'x'] } }, 'a/prefixItems/1'],
+  [{ a: { type: ['string', 'strin'] } }, 'a/type/1'],
+])('an invalid schema is reported with its own pointer: %j', { tags: ['R200'] }, ([properties, at]) => {
+  expect(places(object(properties))).toEqual([`/output_schema/properties/${at}`])
 })
 
 test('all issues are reported at once', { tags: ['R200'] }, () => {
@@ -119,10 +111,8 @@ test('all issues are reported at once', { tags: ['R200'] }, () => {
 })
 
 test('a schema may name its version of JSON Schema if it is 2020-12', { tags: ['R200'] }, () => {
-  expect(check({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })).toEqual([])
-  expect(places({ $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'object' })).toEqual([
-    '/output_schema/$schema',
-  ])
+  const of = (draft: string) => ({ $schema: `https://json-schema.org/draft/${draft}/schema`, type: 'object' })
+  expect([places(of('2020-12')), places(of('2019-09'))]).toEqual([[], ['/output_schema/$schema']])
 })
 
 test.for<[string, object]>([
@@ -154,10 +144,8 @@ test.for<[string, object]>([
 ])('what no output can satisfy has the reason at %s: %j', { tags: ['R200'] }, ([at, schema]) => {
   const whole = object({ a: schema }, { required: ['a'] })
   expect(check(whole)).toEqual([])
-  expect(outputsOf(whole).unsatisfiable).toEqual({
-    pointer: `/properties/a${at}`,
-    detail: expect.stringMatching(/^\w+ .*\w{3}/),
-  })
+  const detail = expect.stringMatching(/^\w+ .*\w{3}/)
+  expect(outputsOf(whole).unsatisfiable).toEqual({ pointer: `/properties/a${at}`, detail })
 })
 
 test.for([
@@ -194,18 +182,18 @@ test('a schema may have at most 512 levels', { tags: ['R200'] }, () => {
   }
   const nested = (levels: number) => deep(levels, (inner) => object({ a: inner }))
   expect(check(nested(256))).toEqual([])
-  expect(check(nested(257))[0]?.detail).toContain('512 levels')
-  expect(check(nested(50_000))[0]?.detail).toContain('512 levels')
-  expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain('512 levels')
+  for (const schema of [
+    nested(257),
+    nested(50_000),
+    object({ a: { const: deep(50_000, (inner) => [inner]) } }),
+  ])
+    expect(check(schema)[0]?.detail).toContain('512 levels')
 })
 
 test('identifiers and extensions of other tools are ignored', { tags: ['R200'] }, () => {
-  const schema = (title: string): JsonObject => ({
-    ...object({ a: { type: 'string', nullable: true, $anchor: 'x' } }),
-    $id: 'https://example.com/one',
-    $async: true,
-    title,
-  })
+  const extra = { $id: 'https://example.com/one', $async: true }
+  const schema = (title: string) =>
+    object({ a: { type: 'string', nullable: true, $anchor: 'x' } }, { ...extra, title })
   expect([check(schema('a')), check(schema('b')), check(schema('a'))]).toEqual([[], [], []])
   expect(validateOutput(schema('a'), { a: null })).toHaveLength(1)
 })
@@ -215,9 +203,10 @@ test('all issues of an output are reported at once, with pointers', { tags: ['R1
     { 'a/b': { type: 'integer', minimum: 3 }, list: { items: { type: 'string', format: 'date' } } },
     { required: ['c'], additionalProperties: false },
   )
-  expect(
-    validateOutput(schema, { 'a/b': 1, list: ['2024-02-30', 1], x: 1 }).map(({ pointer }) => pointer),
-  ).toEqual(expect.arrayContaining(['', '/a~1b', '/list/0', '/list/1', '/x']))
+  const found = validateOutput(schema, { 'a/b': 1, list: ['2024-02-30', 1], x: 1 })
+  expect(new Set(found.map(({ pointer }) => pointer))).toEqual(
+    new Set(['', '/a~1b', '/list/0', '/list/1', '/x']),
+  )
   expect(validateOutput(schema, 'text')).toEqual([{ pointer: '', detail: expect.stringContaining('object') }])
   expect(validateOutput(object({ a: true }), { a: 1, b: 2 })).toEqual([])
 })
@@ -235,20 +224,17 @@ test('the issues of many properties are all reported, with an unknown property',
 })
 
 test('names of inherited properties are ordinary names in schemas and outputs', { tags: ['R100'] }, () => {
-  const schema =
-    read(`{"type": "object", "additionalProperties": false, "required": ["toString", "__proto__"],
+  const schema = JSON.parse(`{
+    "type": "object", "additionalProperties": false, "required": ["toString", "__proto__"],
     "properties": {"__proto__": {"type": "string"}, "toString": {"const": {"toString": 1}}, "constructor": {"type": "null"}},
-    "dependentRequired": {"__proto__": ["constructor"]}}`)
+    "dependentRequired": {"__proto__": ["constructor"]}
+  }`)
   expect(check(schema)).toEqual([])
-  expect(
-    validateOutput(schema, read('{"__proto__": "x", "toString": {"toString": 1}, "constructor": null}')),
-  ).toEqual([])
-  expect(
-    validateOutput(schema, read('{"__proto__": 1, "toString": {"toString": 2}, "constructor": null}')),
-  ).toHaveLength(2)
-  expect(validateOutput(schema, read('{"__proto__": "x", "toString": {"toString": 1}}'))).not.toEqual([])
-  expect(validateOutput(schema, {})).toHaveLength(2)
-  expect(Object.keys({})).toEqual([])
+  const problems = (output: string) => validateOutput(schema, JSON.parse(output)).length
+  expect(problems('{"__proto__": "x", "toString": {"toString": 1}, "constructor": null}')).toBe(0)
+  expect(problems('{"__proto__": 1, "toString": {"toString": 2}, "constructor": null}')).toBe(2)
+  expect(problems('{"__proto__": "x", "toString": {"toString": 1}}')).toBeGreaterThan(0)
+  expect(problems('{}')).toBe(2)
 })
 
 test('any number of items are compared by value', { tags: ['R100'] }, () => {
@@ -264,13 +250,9 @@ test.for<[text: string, place: string]>([
   ['{"minimum": -1e400}', '/minimum'],
   ['{"enum": [1, {"a": 12345678901234567890}]}', '/enum/1/a'],
 ])('%s has a number that a double does not keep', { tags: ['R200'] }, ([text, place]) => {
+  const detail = expect.stringContaining('integers must be from -9007199254740991 to 9007199254740991')
   const found = check(object({ a: JSON.parse(text) }))
-  expect(found).toEqual([
-    {
-      pointer: `/output_schema/properties/a${place}`,
-      detail: expect.stringContaining('integers must be from -9007199254740991 to 9007199254740991'),
-    },
-  ])
+  expect(found).toEqual([{ pointer: `/output_schema/properties/a${place}`, detail }])
 })
 
 test('numbers that doubles keep are accepted in a schema', { tags: ['R200'] }, () => {

@@ -1,32 +1,18 @@
 import { expect, test } from 'vitest'
+import { running } from '../../../test/support/running-batch.ts'
 import { Settings } from '../../core/assumptions.ts'
-import { batches } from './batches.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { resultLines } from './responses.ts'
 import type { Batch } from './schema.ts'
 
-const settings = new Settings()
-const at = { settings, controlUrl: 'http://127.0.0.1:4010/__emulator' }
+const NOON = '2026-03-01T12:00:00.000Z'
+const at = { settings: new Settings(), controlUrl: 'http://127.0.0.1:4010/__emulator' }
 
-function completed(items: number, property: object = { type: 'integer' }): Batch {
-  const instant = '2026-03-01T12:00:00.000Z'
-  return batches.schema(settings).parse({
-    id: 'batch "1"',
-    status: 'completed',
-    model: 'm',
-    created_at: instant,
-    in_progress_at: instant,
-    finalizing_at: instant,
-    completed_at: instant,
-    _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
-      request: {
-        prompt: 'p',
-        output_schema: { type: 'object', properties: { n: property }, required: ['n'] },
-        items: Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' })),
-      },
-    },
-  })
+function completed(items: number, property: JsonObject = { type: 'integer' }): Batch {
+  const { _emulator, ...batch } = running(items, {}, { done: items })
+  const output_schema = { type: 'object', properties: { n: property }, required: ['n'] }
+  const ended = { id: 'batch "1"', status: 'completed', finalizing_at: NOON, completed_at: NOON } as const
+  return { ...batch, ...ended, _emulator: { ..._emulator, request: { ..._emulator.request, output_schema } } }
 }
 
 test('a line is generated only when it is read', { tags: ['R217'] }, () => {
@@ -73,15 +59,10 @@ test.for([
   ['errored', [null, null, 'It ended.', 'There is no such file.']],
   ['canceled', [null, null, 'It ended.', 'It ended.']],
 ] as const)('items that became %s say why', { tags: ['R103'] }, ([rest, details]) => {
-  const batch = completed(4)
-  const { plan, progress } = batch._emulator
-  const _emulator = {
-    ...batch._emulator,
-    plan: { ...plan, rejected: [{ index: 3, detail: 'There is no such file.', pages: false }] },
-    progress: { ...progress, done: 2 },
-    ended: { rest, cause: 'It ended.' },
-  }
-  const lines = [...resultLines({ ...batch, _emulator }, at)].map((line) => JSON.parse(line))
+  const rejected = [{ index: 3, detail: 'There is no such file.', pages: false }]
+  const { _emulator, ...batch } = running(4, { rejected }, { done: 2 })
+  const ended = { ..._emulator, ended: { rest, cause: 'It ended.' } }
+  const lines = [...resultLines({ ...batch, _emulator: ended }, at)].map((line) => JSON.parse(line))
   expect(lines.map(({ error }) => error?.detail ?? null)).toEqual(details)
   expect(lines[3].status).toBe(rest)
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../test/support/for-all.ts'
 import { at, running, START } from '../../../test/support/running-batch.ts'
 import { countsAt } from './outcomes.ts'
 import { beatOf, type ItemPace } from './pace.ts'
@@ -50,41 +51,36 @@ const batch = fc
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () => {
-  fc.assert(
-    fc.property(batch, instants, ({ record }, list) => {
-      let before = countsAt(record, START)
-      for (const ms of list.sort((a, b) => a - b)) {
-        const now = countsAt(record, START + ms)
-        const { total, processing, succeeded, errored, canceled, expired } = now
-        expect(processing + succeeded + errored + canceled + expired).toBe(total)
-        expect(total).toBe(record._emulator.request.items.length)
-        expect(Math.min(processing, succeeded, errored)).toBeGreaterThanOrEqual(0)
-        expect([succeeded >= before.succeeded, errored >= before.errored]).toEqual([true, true])
-        expect(processing <= before.processing).toBe(true)
-        before = now
-      }
-    }),
-  )
-})
+test('counts add up at every instant, and never decrease', { tags: ['R086', 'R087', 'R088'] }, () =>
+  forAll(batch, instants, ({ record }, list) => {
+    let before = countsAt(record, START)
+    for (const ms of list.sort((a, b) => a - b)) {
+      const now = countsAt(record, START + ms)
+      const { total, processing, succeeded, errored, canceled, expired } = now
+      expect(processing + succeeded + errored + canceled + expired).toBe(total)
+      expect(total).toBe(record._emulator.request.items.length)
+      expect(Math.min(processing, succeeded, errored)).toBeGreaterThanOrEqual(0)
+      expect([succeeded >= before.succeeded, errored >= before.errored]).toEqual([true, true])
+      expect(processing <= before.processing).toBe(true)
+      before = now
+    }
+  }),
+)
 
-test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () => {
-  fc.assert(
-    fc.property(batch, ({ record, most }) => {
-      const { plan, progress, request } = record._emulator
-      const last = plan.pace.in_progress === 'hold' ? progress.done : most
-      for (let n = 1; n <= request.items.length + 1; n++) {
-        const instant = finishedAt(record, n)
-        expect(instant === undefined).toBe(n > last)
-        if (instant === undefined) continue
-        expect(Number.isInteger(instant)).toBe(true)
-        expect(finishedItems(record, instant)).toBeGreaterThanOrEqual(n)
-        if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
-      }
-      expect(finishedItems(record, START + 1e12)).toBe(last)
-    }),
-  )
-})
+test('an item is finished exactly from its predicted instant on, and an item that never finishes has none', () =>
+  forAll(batch, ({ record, most }) => {
+    const { plan, progress, request } = record._emulator
+    const last = plan.pace.in_progress === 'hold' ? progress.done : most
+    for (let n = 1; n <= request.items.length + 1; n++) {
+      const instant = finishedAt(record, n)
+      expect(instant === undefined).toBe(n > last)
+      if (instant === undefined) continue
+      expect(Number.isInteger(instant)).toBe(true)
+      expect(finishedItems(record, instant)).toBeGreaterThanOrEqual(n)
+      if (instant > START) expect(finishedItems(record, instant - 1)).toBeLessThan(n)
+    }
+    expect(finishedItems(record, START + 1e12)).toBe(last)
+  }))
 
 test('items that were finished before the current pace began stay finished', () => {
   const record = running(10, { pace: paced({ per_item: '1s' }) }, { since: at(5_000), done: 4 })
@@ -118,16 +114,12 @@ test.for([
   ['errored', 'failed', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
   ['canceled', 'cancelled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
   ['expired', 'expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
-] as const)(
-  'unfinished items become %s in a batch that is %s',
-  { tags: ['R089'] },
-  ([rest, status, counts]) => {
-    const outcomes = [{ match: { index: 1 }, status: 'errored' }]
-    const { _emulator, ...record } = running(10, { stages: [{ from: 0, outcomes }] }, { done: 4 })
-    const ended: Batch = { ...record, status, _emulator: { ..._emulator, ended: { rest, cause: '' } } }
-    expect(countsAt(ended, START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
-  },
-)
+] as const)('unfinished items are %s in a %s batch', { tags: ['R089'] }, ([rest, status, counts]) => {
+  const outcomes = [{ match: { index: 1 }, status: 'errored' }]
+  const { _emulator, ...record } = running(10, { stages: [{ from: 0, outcomes }] }, { done: 4 })
+  const ended: Batch = { ...record, status, _emulator: { ..._emulator, ended: { rest, cause: '' } } }
+  expect(countsAt(ended, START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
+})
 
 test('a cancelling batch finishes only the items that were in flight', { tags: ['R104'] }, () => {
   const record = running(10, { pace: paced({ per_item: '1s' }) }, { most: 3 })
@@ -176,9 +168,10 @@ test('a batch without stragglers has the order of submission, and stores no orde
   expect([0, 1, 2].map(amongFirst(batch, 2))).toEqual([true, true, false])
 })
 
-test.for([[{ slow: [3], never: [] }], [{ slow: [1], never: [1] }], [{ slow: [1, 1], never: [] }]])(
-  'a record cannot have the stragglers %o',
-  ([late]) => {
-    expect(() => running(3, { late })).toThrow(/must have the index of each item/)
-  },
-)
+test.for([
+  { slow: [3], never: [] },
+  { slow: [1], never: [1] },
+  { slow: [1, 1], never: [] },
+])('a record cannot have the stragglers %o', (late) => {
+  expect(() => running(3, { late })).toThrow(/must have the index of each item/)
+})

@@ -26,13 +26,9 @@ test.for(listed(ACCEPTED))('%s is accepted', { tags: ['R145'] }, (uri) => {
   expect(redirectProblem(uri)).toBeUndefined()
 })
 
-test.for([
-  ...listed(REFUSED),
-  ' http://localhost',
-  'http://localhost\n.evil.example',
-  'ht\ttp://localhost',
-  '',
-])('%j is refused', { tags: ['R145', 'T30'] }, (uri) => {
+const WITH_BLANKS = [' http://localhost', 'http://localhost\n.evil.example', 'ht\ttp://localhost', '']
+
+test.for([...listed(REFUSED), ...WITH_BLANKS])('%j is refused', { tags: ['R145', 'T30'] }, (uri) => {
   expect(redirectProblem(uri)).toBeDefined()
 })
 
@@ -48,18 +44,13 @@ test('every http URI that is accepted leads to loopback for any URL parser', { t
     ...['http', 'https', ':', '/', '//', '\\', '@', '#', '?', '.', '%2e', '\t', '[::1]', 'localhost'],
     ...['127.0.0.1', '127.1', 'evil.example', ':80', 'LOCALHOST', '', 'a'],
   )
-  fc.assert(
-    fc.property(
-      fc.constantFrom('http://', 'http:', 'HTTP:/'),
-      fc.array(piece, { maxLength: 6 }),
-      (start, pieces) => {
-        const uri = start + pieces.join('')
-        if (redirectProblem(uri) !== undefined) return
-        const { hostname, username, password } = new URL(uri)
-        expect(['localhost', '127.0.0.1', '[::1]']).toContain(hostname)
-        expect([username, password]).toEqual(['', ''])
-      },
-    ),
-    { numRuns: 2000 },
-  )
+  const start = fc.constantFrom('http://', 'http:', 'HTTP:/')
+  const property = fc.property(start, fc.array(piece, { maxLength: 6 }), (start, pieces) => {
+    const uri = start + pieces.join('')
+    if (redirectProblem(uri) !== undefined) return
+    const { hostname, username, password } = new URL(uri)
+    expect(['localhost', '127.0.0.1', '[::1]']).toContain(hostname)
+    expect([username, password]).toEqual(['', ''])
+  })
+  fc.assert(property, { numRuns: 2000 })
 })

@@ -18,12 +18,12 @@ const documents: Readonly<Record<string, (settings: Settings) => JsonObject>> = 
 }
 
 test.for(Object.entries(documents))(
-  'the schemas of the document %s are created once for equal settings, and again for others',
+  'the schemas of %s are created once for equal settings',
   ([, document]) => {
-    const first = document(new Settings({ 'shelves.name_bound': 7 }))
-    expect(document(new Settings({ 'shelves.name_bound': 7 })).paths).toBe(first.paths)
-    const other = document(new Settings({ 'shelves.name_bound': 8 }))
-    expect(other.paths).not.toBe(first.paths)
+    const pathsWith = (bound: number) => document(new Settings({ 'shelves.name_bound': bound })).paths
+    const first = pathsWith(7)
+    expect(pathsWith(7)).toBe(first)
+    expect(pathsWith(8)).not.toBe(first)
   },
 )
 

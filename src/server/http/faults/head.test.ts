@@ -17,12 +17,10 @@ test('a response without faults has the bytes of a normal response', async () =>
 
 const OURS =
   'Content-Type: application/json; charset=utf-8\nVary: Origin\nContent-Length: 11\nConnection: close'
+const OK = 'HTTP/1.1 200 OK\n'
+const TYPED = OURS.replace(/.*/, 'content-TYPE: a/b')
 const UPPER = OURS.replaceAll(/^[^:]*/gm, (name) => name.toUpperCase())
-const RAW = [
-  ['RETRY-after', '1'],
-  ['Retry-After', '2'],
-  ['vary', '*'],
-] as const
+const RAW = Object.entries({ 'RETRY-after': '1', 'Retry-After': '2', vary: '*' })
 const INTERIM = [{ status: 102 }, { status: 103, headers: { Link: '</a>' } }]
 const HINTS = 'HTTP/1.1 102 Processing\n\nHTTP/1.1 103 Early Hints\nLink: </a>\n\n'
 
@@ -32,21 +30,14 @@ test.for<[what: string, fault: HeadFault, head: string]>([
   ['a reason is replaced', { reason: 'Fine' }, `HTTP/1.1 200 Fine\n${OURS}`],
   ['a version is replaced', { version: '1.0' }, `HTTP/1.0 200 OK\n${OURS}`],
   [
-    'set replaces a header in its place, in any letter case, and adds others after ours',
-    { set: { 'content-TYPE': 'text/html', 'x-New': '1' } },
-    `HTTP/1.1 200 OK\n${OURS.replace(/.*/, 'content-TYPE: text/html')}\nx-New: 1`,
+    'set replaces a header in its place, in any letter case',
+    { set: { 'content-TYPE': 'a/b' } },
+    `${OK}${TYPED}`,
   ],
-  [
-    'raw pairs are added after our headers, with their letter case and repetitions',
-    { raw: RAW },
-    `HTTP/1.1 200 OK\n${OURS}\nRETRY-after: 1\nRetry-After: 2\nvary: *`,
-  ],
-  [
-    'case changes the names of our headers, not of those that the fault sets',
-    { case: 'upper', set: { 'X-Kept': '1' } },
-    `HTTP/1.1 200 OK\n${UPPER}\nX-Kept: 1`,
-  ],
-  ['informational responses come first', { interim: INTERIM }, `${HINTS}HTTP/1.1 200 OK\n${OURS}`],
+  ['set adds others after ours', { set: { 'x-New': '1' } }, `${OK}${OURS}\nx-New: 1`],
+  ['raw pairs are added unchanged', { raw: RAW }, `${OK}${OURS}\nRETRY-after: 1\nRetry-After: 2\nvary: *`],
+  ['case changes our names only', { case: 'upper', set: { 'X-Kept': '1' } }, `${OK}${UPPER}\nX-Kept: 1`],
+  ['informational responses come first', { interim: INTERIM }, `${HINTS}${OK}${OURS}`],
 ])('%s: %j', async ([, fault, expected]) => {
   const { text, end, sent } = await seen(head(fault))
   expect(text.replaceAll('\r\n', '\n')).toBe(`${expected}\n\n{"ok":true}`)
@@ -68,13 +59,11 @@ test('a name or value that Node refuses is written unchanged, and the connection
 
 test('headers that contradict the framing are written unchanged', async () => {
   const twice = await seen(head({ raw: [['Content-Length', '99']] }))
-  expect(twice.head).toMatch(/Content-Length: 11\r\n[\s\S]*Content-Length: 99/)
   const none = await seen(head({ remove: ['content-length'] }))
-  expect(none.head).not.toContain('Content-Length')
-  expect(none.body).toBe('{"ok":true}')
   const wrong = await seen(head({ set: { 'Content-Length': '5' } }))
-  expect(wrong.head).toContain('Content-Length: 5')
-  expect(wrong.body).toBe('{"ok":true}')
+  const lengths = [twice, none, wrong].map((view) => view.head.match(/Content-Length: \d+/g))
+  expect(lengths).toEqual([['Content-Length: 11', 'Content-Length: 99'], null, ['Content-Length: 5']])
+  expect([none.body, wrong.body]).toEqual(['{"ok":true}', '{"ok":true}'])
 })
 
 test('a connection can be used for the next request after a changed head', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seen } from '../../../../test/support/faulted-server.ts'
+import { forAll } from '../../../../test/support/for-all.ts'
 import { pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 import type { AskedPace } from './wire-primitive.ts'
@@ -10,7 +11,6 @@ const GAP = 200
 
 const pace = (pace: AskedPace) => ({ actions: [{ pace }] })
 
-/** The bytes that arrived after the head, piece by piece. */
 function bodyPieces(pieces: readonly Buffer[]): string[] {
   const texts = pieces.map((piece) => piece.toString('latin1'))
   return [texts[0]?.split('\r\n\r\n')[1] ?? '', ...texts.slice(1)].filter((text) => text !== '')
@@ -18,18 +18,8 @@ function bodyPieces(pieces: readonly Buffer[]): string[] {
 
 test.for<[what: string, pace: AskedPace, text: string, pieces: readonly string[]]>([
   ['offsets split the body', { chunks: [2, 5] }, '{"ok":true}', ['{"', 'ok"', ':true}']],
-  [
-    'inside-multibyte splits characters',
-    { chunks: 'inside-multibyte' },
-    'aé€b',
-    ['a\xc3', '\xa9\xe2', '\x82\xacb'],
-  ],
-  [
-    'between-cr-lf splits between CR and LF',
-    { chunks: 'between-cr-lf' },
-    'a\r\nb\r\n',
-    ['a\r', '\nb\r', '\n'],
-  ],
+  ['characters are split', { chunks: 'inside-multibyte' }, 'aé€b', ['a\xc3', '\xa9\xe2', '\x82\xacb']],
+  ['line ends are split', { chunks: 'between-cr-lf' }, 'a\r\nb\r\n', ['a\r', '\nb\r', '\n']],
 ])('%s into pieces that arrive separately', async ([, asked, text, expected]) => {
   const { pieces, sent } = await seen({ ...pace({ ...asked, gap_ms: GAP }), text })
   expect(bodyPieces(pieces)).toEqual(expected)
@@ -63,13 +53,11 @@ test('the pieces together are the body, and none is empty', () => {
     fc.record({ bytes: fc.integer({ min: 1, max: 300 }) }),
     fc.record({ kbps: fc.double({ min: 0.001, max: 1e6, noNaN: true }) }),
   )
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), anyPace, (bytes, pace) => {
-      const pieces = [...piecesOf(Buffer.from(bytes), pace)]
-      expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes))
-      expect(pieces.every(({ length }) => length > 0)).toBe(true)
-    }),
-  )
+  forAll(fc.uint8Array({ maxLength: 300 }), anyPace, (bytes, pace) => {
+    const pieces = [...piecesOf(Buffer.from(bytes), pace)]
+    expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes))
+    expect(pieces.every(({ length }) => length > 0)).toBe(true)
+  })
 })
 
 test('gaps keep the rate, and no gap is shorter than 5 ms', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../../test/support/for-all.ts'
 import { type BodyPosition, offsetOf } from './stage.ts'
 
 const THREE = 'ab\ncde\nf\n'
@@ -31,10 +32,8 @@ test('a place is counted in bytes, not in characters', () => {
 test('every place is within the body', () => {
   const number = fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }).map(Math.floor), { nil: undefined })
   const place = fc.record({ bytes: number, line: number, plus_bytes: number })
-  fc.assert(
-    fc.property(place, fc.uint8Array(), (place, bytes) => {
-      const offset = offsetOf(place, Buffer.from(bytes))
-      return Number.isInteger(offset) && offset >= 0 && offset <= bytes.length
-    }),
-  )
+  forAll(place, fc.uint8Array(), (place, bytes) => {
+    const offset = offsetOf(place, Buffer.from(bytes))
+    return Number.isInteger(offset) && offset >= 0 && offset <= bytes.length
+  })
 })
