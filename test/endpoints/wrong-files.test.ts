@@ -8,14 +8,10 @@ const defined = (fields: string) => `import { defineEndpoint } from 'agent-works
 export default defineEndpoint({ ${fields} })
 `
 const GOOD = get('/good')
-const openapi = (paths: unknown, version = '3.1.0') =>
-  JSON.stringify({ openapi: version, info: { title: 'x', version: '1' }, paths })
 
 const VALIDATOR = "{ '~standard': { version: 1, vendor: 'x', validate: async () => ({ value: 1 }) } }"
 const TWICE =
   "['a', 'b'].map((id) => ({ method: 'PUT', path: '/x/{' + id + '}', match: { query: { id } }, response: {} }))"
-const paths = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { get: {} }]))
 
 const x = (fields: string) => get('/x', fields)
 const post = (path: string) => defined(`method: 'POST', path: '${path}', response: {}`)
@@ -94,10 +90,7 @@ const WRONG: readonly (readonly [title: string, text: string, problem: RegExp, f
     /x\.js: PUT \/x\/\{b\} is defined at .*x\.js too, with another "path"/,
     'x.js',
   ],
-  ['OpenAPI with a circle of references', openapi({ '/x': { $ref: '#/paths/~1x' } }), /x\.json/, 'x.json'],
-  ['OpenAPI of another version', openapi({}, '2.0'), /x\.json.*must be 3\.0 or 3\.1/, 'x.json'],
-  ['YAML with an anchor', 'a: &a [x]\nb: *a', /x\.yaml/, 'x.yaml'],
-  ['5 MB of paths', openapi(paths(200_000)), /x\.json.*(?:characters|paths)/, 'x.json'],
+  ['OpenAPI of another version', '{"openapi": "2.0"}', /x\.json.*must be 3\.0 or 3\.1/, 'x.json'],
 ]
 
 test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, text, problem })))(
@@ -107,11 +100,12 @@ test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, te
     const folder = folderWith({ 'good.ts': GOOD })
     const emulator = await testEmulator({ endpoints: folder })
     const before = emulator.digest()
-    put(folder, { [file]: text })
+    put(folder, { [file]: text, 'new.ts': get('/new') })
     const { body } = await emulator.control('GET', '/endpoints')
     expect(body.problems.join('\n')).toMatch(problem)
     expect(body.generation).toBe(1)
     expect((await emulator.get('/good')).status).toBe(200)
+    expect((await emulator.get('/new')).status).toBe(404)
     expect(emulator.digest()).toBe(before)
   },
 )
