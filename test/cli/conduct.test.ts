@@ -30,12 +30,6 @@ test('conduct prints the findings, and --fail-on decides the exit code', async (
   expect((await command(['conduct', '--url', url, '--fail-on', 'warning', ...except])).code).toBe(0)
 })
 
-test('an unknown verdict is refused with the nearest one', async () => {
-  const { url } = await aSandbox()
-  const { code, err } = await command(['conduct', '--url', url, '--except', 'wait.tooshort'])
-  expect([code, err]).toEqual([1, expect.stringContaining('Did you mean "wait.too-short"?')])
-})
-
 const exec = (flags: readonly string[], times: number) => {
   const script = `(async () => {
     await control('POST', '/@w1/__emulator/faults', { preset: 'rate-limited' })

@@ -66,16 +66,3 @@ test('a fault from magic values in a request counts', async () => {
   sandbox.log.add({ ...entry, faults })
   expect(tally.faults).toEqual([{ id: 'magic:fail', fired: 2 }])
 })
-
-test('each new sandbox is reported once, before its first request', async () => {
-  const { emulator, url } = await running()
-  const told: (readonly [name: string, requests: number])[] = []
-  const stop = emulator.sandboxes.onMade(({ name, log }) => told.push([name, log.requests]))
-  for (const name of ['w1', 'w1', 'w2']) await fetch(`${url}/@${name}/v1/data-views`)
-  stop()
-  await fetch(`${url}/@w3/v1/data-views`)
-  expect(told).toEqual([
-    ['w1', 0],
-    ['w2', 0],
-  ])
-})

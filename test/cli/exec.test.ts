@@ -127,13 +127,13 @@ test('a run without requests, and one that succeeds, are not recorded', async ()
   expect(readdirSync(directory)).toEqual([])
 })
 
-test('the command does not run if its recordings could not be written', async () => {
-  const [taken, ran] = [temporaryFile('taken', ''), join(temporaryDirectory(), 'ran')]
-  const { code, err } = await exec(['--record-failures', taken], ['touch', ran])
-  expect([code, existsSync(ran)]).toEqual([1, false])
-  expect(err).toContain(
-    `--record-failures: ${taken} cannot be written (EEXIST). Give the path of a directory`,
-  )
+test.for([
+  ['its recordings could not be written', 'record-failures', 'package.json', 'cannot be written (EEXIST)'],
+  ['the emulator cannot start', 'fixtures', '/nowhere/sandbox.json', '/nowhere/sandbox.json: cannot be read'],
+] as const)('the command does not run if %s', async ([, flag, value, message]) => {
+  const file = join(temporaryDirectory(), 'ran')
+  const { code, err } = await exec([`--${flag}`, value], ['touch', file])
+  expect([code, err, existsSync(file)]).toEqual([1, expect.stringContaining(message), false])
 })
 
 test('recordings that cannot be written at the end are a warning, and the exit code is that of the command', async () => {
@@ -266,13 +266,6 @@ test('a script with a missing interpreter has its own error', async () => {
   const { code, err } = await exec([], [script])
   const reason = `The interpreter in the first line of ${script} does not exist. Install it, or change that line.`
   expect([code, err]).toEqual([126, reason])
-})
-
-test('the command does not run if the emulator cannot start', async () => {
-  const file = join(temporaryDirectory(), 'out')
-  const { code, err } = await exec(['--fixtures', '/nowhere/sandbox.json'], ['sh', '-c', `touch ${file}`])
-  expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/sandbox.json: cannot be read')])
-  expect(() => readFileSync(file)).toThrow('ENOENT')
 })
 
 test('a sandbox without keys leaves the variables unchanged and reports it', async () => {

@@ -81,15 +81,6 @@ test.for([
   expect(await run(...line.split(' '))).toEqual(refused)
 })
 
-test('the whole state can be exported to a file and loaded again', async () => {
-  const { run, data } = await running({ fixtures: 'demo' })
-  const file = join(temporaryDirectory(), 'state.json')
-  expect((await run('state', 'export', file)).out).toBe(`State written to ${file}.`)
-  await run('state', 'delete', 'pages', 'page-handbook')
-  expect((await run('state', 'import', file)).code).toBe(0)
-  expect((await data('state', 'get', 'pages', 'page-handbook')).id).toBe('page-handbook')
-})
-
 test('rate windows can be filled and emptied, and limits set', async () => {
   const { run } = await running({ fixtures: 'demo' })
   await run('limits', 'fill', 'data-views.list', '--teamspace', 'teamspace-harbor')

@@ -33,7 +33,7 @@ test.for<[what: string, how: (state: string) => string[]]>([
 ])('a recording that begins with %s replays, and has no such input', async ([, how]) => {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const state = join(temporaryDirectory(), 'state.json')
-  await run('state', 'export', state)
+  expect((await run('state', 'export', state)).out).toBe(`State written to ${state}.`)
   await run('faults', 'add', 'server-error')
   expect(await run(...how(state))).toMatchObject({ code: 0, err: '' })
   await fetch(`${emulator.baseUrl}/nothing`)
