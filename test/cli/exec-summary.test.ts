@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Summary } from '../../src/cli/exec-summary.ts'
@@ -71,25 +71,16 @@ test('the reasons of the refused requests of a failed run are in the summary, fo
   const script = "await api('/nowhere'); process.exitCode = 4"
   const { err } = await execScript(script, ['--json'], { GITHUB_STEP_SUMMARY: file })
   const { refusals } = JSON.parse(err.split('\n').at(-1) ?? '') as Summary
-  expect(refusals).toEqual([
-    {
-      line: 'GET /v1/nowhere  404  default-000001',
-      reasons: [expect.stringMatching(/^It was refused with 404 /), expect.any(String)],
-    },
+  const line = 'GET /v1/nowhere  404  default-000001'
+  expect(refusals).toMatchObject([
+    { line, reasons: [expect.stringMatching(/^It was refused with 404 /), expect.any(String)] },
   ])
-  const text = readFileSync(file, 'utf8')
-  expect(text).toContain(
-    '| `GET /v1/nowhere  404  default-000001` | It was refused with 404 route\\_not\\_found',
-  )
-  expect(text).not.toMatch(/(?<!`)https?:\/\//)
+  expect(readFileSync(file, 'utf8')).toContain(`| \`${line}\` | It was refused with 404 route\\_not\\_found`)
 })
 
 test('a summary that cannot be written causes a warning and nothing else', async () => {
-  const folder = join(temporaryDirectory(), 'folder')
-  mkdirSync(folder)
+  const folder = temporaryDirectory()
   const { code, err } = await execScript('', [], { GITHUB_STEP_SUMMARY: folder })
-  expect([code, err]).toEqual([
-    0,
-    expect.stringContaining(`The summary could not be added to ${folder}: EISDIR`),
-  ])
+  const warning = `The summary could not be added to ${folder}: EISDIR`
+  expect([code, err]).toEqual([0, expect.stringContaining(warning)])
 })
