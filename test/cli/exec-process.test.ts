@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { command, type Lasting, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand } from './process.ts'
 
-/** The output of a command of these tests: its process ids, and the address of the emulator. */
+/** What a command of these tests prints. */
 interface CommandOutput {
   readonly pids: readonly number[]
   readonly url: string
@@ -110,22 +110,17 @@ test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-test('children that remain after the command ended by a signal get the signal too', async () => {
+test.for([
+  ['get the signal too', "trap 'kill $!; echo heard > FILE; exit' TERM"],
+  ['are killed one second later if they ignore the signal', "trap '' TERM; echo heard > FILE"],
+] as const)('children that remain after the command ended by a signal %s', async ([, trap]) => {
   const file = join(temporaryDirectory(), 'heard')
-  const below = `trap 'kill $!; echo heard > ${file}; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
+  const below = `${trap.replace('FILE', file)}; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { stop, said } = await execScript(script)
   expect(said.pids).toHaveLength(3)
   expect((await stop()).code).toBe(143)
   expect(readFileSync(file, 'utf8')).toBe('heard\n')
-  await expect.poll(() => isGone(said)).toBe(true)
-})
-
-test('remaining children that ignore the signal are killed one second later', async () => {
-  const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
-  const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
-  const { stop, said } = await execScript(script)
-  expect((await stop()).code).toBe(143)
   await expect.poll(() => isGone(said)).toBe(true)
 })
 

@@ -23,18 +23,13 @@ async function hangingRequest(port: number): Promise<void> {
 
 test('start --json prints its address and its keys, and the keys work', async () => {
   const { ready, stop } = await startedEmulator()
-  const { port } = ready
-  expect(ready).toEqual({
-    base_url: `http://127.0.0.1:${port}/v1`,
-    control_url: `http://127.0.0.1:${port}/__emulator`,
-    port,
-    keys: { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' },
-  })
-  for (const key of Object.values(ready.keys)) {
-    const response = await fetch(`${ready.base_url}/data-views`, {
-      headers: { authorization: `Bearer ${key}` },
-    })
-    expect(response.status).toBe(200)
+  const { port, keys } = ready
+  const origin = `http://127.0.0.1:${port}`
+  expect(ready).toEqual({ base_url: `${origin}/v1`, control_url: `${origin}/__emulator`, port, keys })
+  expect(Object.keys(keys)).toEqual(['user', 'member', 'service'])
+  for (const key of Object.values(keys)) {
+    const headers = { authorization: `Bearer ${key}` }
+    expect((await fetch(`${origin}/v1/data-views`, { headers })).status).toBe(200)
   }
   expect((await stop()).code).toBe(0)
 })
@@ -74,10 +69,8 @@ test('with --log-format json the banner is a log entry', async () => {
   const { hasSaid, stop } = lastingCommand(['--port', '0', '--ephemeral', '--log-format', 'json'])
   await hasSaid('"ready"')
   const { out, err } = await stop()
-  expect([out, JSON.parse(err.split('\n')[0] ?? '')]).toEqual([
-    '',
-    expect.objectContaining({ level: 'info', message: 'ready', seed: 1, state_file: null }),
-  ])
+  expect(out).toBe('')
+  expect(JSON.parse(err.split('\n')[0] ?? '')).toMatchObject({ level: 'info', message: 'ready', seed: 1 })
 })
 
 test('a second start on one directory is refused with the pid of the first, and the sandbox survives a restart', async () => {

@@ -24,13 +24,10 @@ test('validate checks the settings that start would use', async () => {
 })
 
 test('every issue has its file, line and pointer, sorted by line, whichever check found it', async () => {
-  const sandbox = temporaryFile(
-    'sandbox.json',
-    `{
+  const text = `{
   "collections": {
     "pages": [{}],
     "organizations": [
-      { "id": "org-1", "name": "One" },
       { "id": "org-2" }
     ],
     "users": [
@@ -39,15 +36,15 @@ test('every issue has its file, line and pointer, sorted by line, whichever chec
     ]
   }
 }
-`,
-  )
+`
+  const sandbox = temporaryFile('sandbox.json', text)
   const { code, out } = await command(['validate', sandbox])
   const issues = out.split('\n').map((line) => line.replace(`${sandbox}:`, '').split(': ', 2).join(' '))
   expect(code).toBe(1)
-  expect(issues).toContain('6 /collections/organizations/1/name')
-  expect(issues).toContain('10 /collections/users/0/created_at')
+  expect(issues).toContain('5 /collections/organizations/0/name')
+  expect(issues).toContain('9 /collections/users/0/created_at')
   const lines = issues.map((issue) => Number.parseInt(issue, 10))
-  expect(new Set(lines)).toEqual(new Set([3, 6, 10]))
+  expect(new Set(lines)).toEqual(new Set([3, 5, 9]))
   expect(lines).toEqual(lines.toSorted((a, b) => a - b))
 })
 
@@ -91,16 +88,10 @@ test('a state document is accepted: of the control interface, of a snapshot, and
   const saved = (await run('call', 'GET', 'snapshots/s')).out
   const state = await (await fetch(`${url}/__emulator/state`)).text()
   await emulator.close()
-  const files = [
-    temporaryFile('state.json', state),
-    temporaryFile('saved.json', saved),
-    join(data, 'default.json'),
-  ]
-  expect(await command(['validate', ...files])).toEqual({
-    code: 0,
-    out: files.map((file) => `${file}: ok (state)`).join('\n'),
-    err: '',
-  })
+  const written = [temporaryFile('state.json', state), temporaryFile('saved.json', saved)]
+  const files = [...written, join(data, 'default.json')]
+  const out = files.map((file) => `${file}: ok (state)`).join('\n')
+  expect(await command(['validate', ...files])).toEqual({ code: 0, out, err: '' })
 })
 
 test('the problems of a state document have their places', async () => {
@@ -111,9 +102,8 @@ test('the problems of a state document have their places', async () => {
   const { code, out } = await command(['validate', '--json', file])
   const [verdict] = JSON.parse(out).files
   expect([code, verdict.kind]).toEqual([1, 'state'])
-  const issues: readonly { line: number; pointer: string }[] = verdict.issues
-  expect(issues.map(({ pointer }) => pointer)).toEqual(
-    expect.arrayContaining(['/format', '/collections/pages/0/name', '/collections/pagees']),
-  )
-  expect(issues[0]?.line).toBe(2)
+  const places = ['/format', '/collections/pages/0/name', '/collections/pagees']
+  const found = places.map((pointer) => expect.objectContaining({ pointer }))
+  expect(verdict.issues).toEqual(expect.arrayContaining(found))
+  expect(verdict.issues[0].line).toBe(2)
 })
