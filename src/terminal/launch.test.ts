@@ -12,17 +12,11 @@ async function launched(flags: Record<string, string[]>, env: Environment = {}) 
   return { launch, warnings }
 }
 
-test('receivers of webhooks come from the repeated flag, or from its variable with commas', async () => {
+test('options for scenarios, faults and webhooks reach the emulator, and a missing folder is a warning', async () => {
   const receivers = ['a.test:80', '[fd00::5]:81']
-  const flagged = await launched({ allowWebhooks: receivers })
-  const named = await launched({}, { WORKSPACE_EMULATOR_ALLOW_WEBHOOK: receivers.join(', ') })
-  for (const { launch } of [flagged, named]) expect(launch.allowWebhooks).toEqual(receivers)
-})
-
-test('the options for scenarios and for revealing faults reach the emulator, and a missing folder is a warning', async () => {
   const env = { WORKSPACE_EMULATOR_SCENARIOS: '/nowhere', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
-  const { launch, warnings } = await launched({ scenario: ['partial-failure'] }, env)
-  expect(launch).toMatchObject({ scenarios: '/nowhere', scenario: 'partial-failure', revealFaults: true })
+  const { launch, warnings } = await launched({ allowWebhooks: receivers }, env)
+  expect(launch).toMatchObject({ scenarios: '/nowhere', revealFaults: true, allowWebhooks: receivers })
   expect(warnings).toEqual([
     '/nowhere is not a directory: until it is, there are only the built-in scenarios.',
   ])

@@ -6,7 +6,7 @@ import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { serving } from '../support/http-server.ts'
 import { fakeControl } from './fake-control.ts'
 import { command, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { cells, createBatch, running, START } from './running.ts'
+import { cells, createBatch, running } from './running.ts'
 
 /** An emulator with the demo data and a batch of two items. */
 async function withBatch() {
@@ -73,8 +73,6 @@ test.for([
   ['limits clear data-views', 'Did you mean "data-views.list"? "workspace-emulator call GET /operations"'],
   ['requests --status 4x', '--status: must be a status such as 429, or a class such as 4xx'],
   ['call GET /requests?limit=x', 'One field is not valid: /query/limit: must be an integer'],
-  ['call GET /stub', 'Did you mean'],
-  ['call PUT snapshots/x /nowhere.json', '/nowhere.json: there is no such file'],
 ] as const)('the refusal of "%s" names commands and flags', async ([line, message]) => {
   const { run } = await running({ fixtures: 'demo' })
   const refused = { code: 1, out: '', err: expect.stringContaining(message) }
@@ -159,13 +157,10 @@ test('requests can be exported as HAR, with whole addresses and every parameter 
   await api('/data-views?limit=2&limit=3')
   const file = join(temporaryDirectory(), 'requests.har')
   expect((await run('requests', 'export', '--har', file)).out).toBe(`2 requests written to ${file}.`)
-  const { creator, entries } = JSON.parse(readFileSync(file, 'utf8')).log
-  expect(creator.name).toBe('agent-workspace-emulator')
-  expect(entries[0]).toMatchObject({ startedDateTime: START, response: { status: 200, statusText: 'OK' } })
+  const { entries } = JSON.parse(readFileSync(file, 'utf8')).log
   expect(entries[1].request).toMatchObject({
     url: `${url}/v1/data-views?limit=2&limit=3`,
     queryString: ['2', '3'].map((value) => ({ name: 'limit', value })),
-    bodySize: 0,
   })
 })
 

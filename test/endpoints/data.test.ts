@@ -11,13 +11,8 @@ test('responses are given in turn, counted in each sandbox and kept in its state
       defineEndpoint({ method: 'GET', path: '/circle', responses, cycle: true }),
     ],
   })
-  const statuses = async (path: string) => {
-    const all = []
-    for (let n = 0; n < 3; n++) all.push((await emulator.get(path)).status)
-    return all
-  }
-  expect(await statuses('/turns')).toEqual([202, 200, 200])
-  expect(await statuses('/circle')).toEqual([202, 200, 202])
+  for (const status of [202, 200, 200]) expect((await emulator.get('/turns')).status).toBe(status)
+  for (const status of [202, 200, 202]) expect((await emulator.get('/circle')).status).toBe(status)
   const after = await emulator.restart()
   expect((await after.get('/turns')).status).toBe(200)
   await emulator.control('POST', '/reset')
@@ -60,9 +55,7 @@ test('a stub of the sandbox responds instead of an endpoint, and a function inst
     endpoints: [
       defineEndpoint({ method: 'GET', path: '/search', response: { body: { by: 'data' } } }),
       defineEndpoint({
-        method: 'GET',
-        path: '/search',
-        match: { query: { q: '*' } },
+        ...{ method: 'GET', path: '/search', match: { query: { q: '*' } } },
         handle: ({ query }) => ({ body: { by: 'function', query } }),
       }),
     ],

@@ -37,18 +37,6 @@ test('a folder that is created after the start is listed and followed', { timeou
   await expect.poll(status, { timeout: 30_000 }).toBe(200)
 })
 
-test('a stub for certain requests leaves the others to the present files', async () => {
-  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
-  const emulator = await testEmulator({ endpoints: folder })
-  const match = { query: { q: '1' } }
-  await emulator.control('POST', '/stubs', { method: 'GET', path: '/hello', match, body: { by: 'stub' } })
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
-  put(folder, { 'hello.ts': HELLO('b') })
-  await emulator.control('GET', '/endpoints')
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
-  expect((await emulator.get('/hello?q=1')).body).toEqual({ by: 'stub' })
-})
-
 test('a start with a broken file is refused with file and line', async () => {
   const folder = folderWith({ 'hello.ts': 'export default {{' })
   await expect(testEmulator({ endpoints: folder })).rejects.toThrow(/hello\.ts:1/)

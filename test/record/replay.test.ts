@@ -244,11 +244,9 @@ test('--until stops after an input and shows the sandbox as it was then; beyond 
   const { file } = await recording()
   const { next, stop } = lastingCommand(['replay', file, '--until', '2', '--json'])
   const { url, inputs } = JSON.parse(await next())
+  expect(inputs).toBe(2)
   const state = await fetch(new URL('/__emulator/state', url))
-  expect([inputs, ((await state.json()) as { clock: { now: string } }).clock.now]).toEqual([
-    2,
-    '2026-03-01T12:00:00.000Z',
-  ])
+  expect(await state.json()).toMatchObject({ clock: { now: '2026-03-01T12:00:00.000Z' } })
   expect((await stop()).code).toBe(0)
   const { code, err } = await command(['replay', file, '--until', '7'])
   expect([code, err]).toEqual([2, expect.stringContaining('the recording has only 6 inputs')])
@@ -262,17 +260,14 @@ test('a recording with scripts is a program only with --run-scripts: without, th
   expect([code, out]).toEqual([1, ''])
   expect(err).toContain('contains scripts, which would run with the rights of your user: lib/_a.ts, b.mjs.')
   expect(err).toContain('Read them in its field "scenarios", then add --run-scripts.')
-  expect((globalThis as { ran?: boolean }).ran).toBeUndefined()
+  expect(globalThis).not.toHaveProperty('ran')
   expect((await command(['replay', file, '--run-scripts'])).code).toBe(0)
 })
 
 const LAST = '9999-12-31T23:59:59.999Z'
 
 test.for<[what: string, change: (bundle: RecordingBundle) => unknown]>([
-  [
-    'an instant at the end of the clock',
-    ({ inputs: [input] }) => Object.assign(input as object, { at: LAST }),
-  ],
+  ['a frozen clock at its end', ({ inputs: [input] }) => Object.assign(input as object, { at: LAST })],
   [
     'an instant at the end of a clock that runs',
     ({ state, inputs: [input] }) => {
@@ -289,10 +284,7 @@ test.for<[what: string, change: (bundle: RecordingBundle) => unknown]>([
       delete request.body
     },
   ],
-  [
-    'a name of a file that is none',
-    (bundle) => Object.assign(bundle, { scenarios: { 'a\u0000b.json': '{}' } }),
-  ],
+  ['no name of a file', (bundle) => Object.assign(bundle, { scenarios: { 'a\u0000b.json': '{}' } })],
   [
     'a file in the place of a folder',
     (bundle) => Object.assign(bundle, { scenarios: { 'a.json': '{}', 'a.json/b.json': '{}' } }),

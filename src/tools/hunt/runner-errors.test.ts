@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { reportedErrors } from './runner-errors.ts'
 
-const kinds = (output: string) => reportedErrors(output).map(({ kind, message }) => `${kind}: ${message}`)
-const junit = (xml: string) => reportedErrors('', xml).map(({ kind, message }) => `${kind}: ${message}`)
+const kinds = (output: string, junit = '') =>
+  reportedErrors(output, junit).map(({ kind, message }) => `${kind}: ${message}`)
 
 test('pytest: each test has one error, the last one that it raises, also under a title without room', () => {
   const output = `.FE                                                                      [100%]
@@ -263,32 +263,33 @@ client.ClientError: status 500
   expect(reportedErrors(output)).toEqual([expect.objectContaining({ kind })])
 })
 
-test('JUnit XML replaces the output, as each runner writes it', () => {
-  const of = (failure: string) => junit(`<testsuite><testcase name="a">${failure}</testcase></testsuite>`)
-  const assertion = ['wrong result: AssertionError: expected 22 to be 23']
-  expect(of('<failure message="a &gt; b">&gt;   x\nE   assert 22 &gt; 23\n</failure>')).toEqual([
-    'wrong result: assert 22 > 23',
-  ])
-  expect(of(`<failure type="AssertionError">\n${assertion[0]?.slice(14)}\n\n - 22</failure>`)).toEqual(
-    assertion,
-  )
-  expect(of('<failure>Error: expect(received).toBe(expected)\n\nExpected: 23</failure>')).toEqual([
+const ASSERTION = 'AssertionError: expected 22 to be 23'
+
+test.each([
+  ['pytest', '>&gt;   x\nE   assert 22 &gt; 23\n</failure>', 'wrong result: assert 22 > 23'],
+  ['Vitest', ` type="AssertionError">\n${ASSERTION}\n\n - 22</failure>`, `wrong result: ${ASSERTION}`],
+  [
+    'Jest',
+    '>Error: expect(received).toBe(expected)\n\nExpected: 23</failure>',
     'wrong result: expect(received).toBe(expected)',
-  ])
-  expect(of('<failure message="Failed">=== RUN A\n    a_test.go:8: create: EOF\n</failure>')).toEqual([
-    'clear error: create: EOF',
-  ])
-  const node = `[Error: x] {\n  code: 'ERR_TEST_FAILURE',\n  cause: ${assertion[0]?.slice(14)}\n}`
-  expect(of(`<failure type="testCodeFailure" message="22 !== 23">\n${node}\n</failure>`)).toEqual(assertion)
-  expect(of('<error><![CDATA[client.ClientError: <a>]]></error><skipped/><error message="b"/>')).toEqual([
-    'clear error: client.ClientError: <a>]]>',
-  ])
-  expect(reportedErrors('TypeError: x', '<failure>E   client.ClientError: a</failure>')).toEqual([
-    { kind: 'clear error', message: 'client.ClientError: a' },
-  ])
+  ],
+  ['go test', '>=== RUN A\n    a_test.go:8: create: EOF\n</failure>', 'clear error: create: EOF'],
+  [
+    'node --test',
+    ` message="22 !== 23">\n[Error: x] {\n  code: 'ERR_TEST_FAILURE',\n  cause: ${ASSERTION}\n}\n</failure>`,
+    `wrong result: ${ASSERTION}`,
+  ],
+  [
+    'an error in CDATA',
+    ' message="a > b"><![CDATA[ClientError: <a>]]></failure>',
+    'clear error: ClientError: <a>]]>',
+  ],
+  ['a passed test', '/><skipped/><failure>ClientError: a</failure>', 'clear error: ClientError: a'],
+])('JUnit XML replaces the output: %s', (_, failure, expected) => {
+  const xml = `<testsuite><testcase name="a"><failure${failure}</testcase></testsuite>`
+  expect(kinds('TypeError: x', xml)).toEqual([expected])
 })
 
 test('an empty or passed JUnit file leaves the output as it is', () => {
-  const output = 'TypeError: x is not a function'
-  expect(reportedErrors(output, '<testsuite errors="0" failures="0"/>')).toEqual(reportedErrors(output))
+  expect(kinds('TypeError: x', '<testsuite errors="0" failures="0"/>')).toEqual(['crash: TypeError: x'])
 })
