@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, nodeClient, temporaryDirectory, temporaryFile, withError } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -230,8 +230,7 @@ test.for([
   ['# a\nread/slw  why', 2, 'no case matches "read/slw". Did you mean "read/slow"?'],
 ] as const)('the skip file %j is refused with its line', async ([text, line, problem]) => {
   const file = temporaryFile('skips', text)
-  const { code, err } = await certify(['--skip-from', file], 'true')
-  expect([code, err]).toEqual([1, expect.stringContaining(`${file}:${line}: ${problem}`)])
+  expect(await certify(['--skip-from', file], 'true')).toEqual(withError(1, `${file}:${line}: ${problem}`))
 })
 
 test.for([
@@ -246,8 +245,7 @@ test.for([
   ['--run read/slow --junit /no/such/file -- true', 1, '/no/such/file cannot be written (ENOENT)'],
 ] as const)('certify %s ends with %i', async ([line, code, problem]) => {
   const words = line === '' ? [] : line.split(' ')
-  const outcome = await command(['certify', ...words], { PATH })
-  expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(problem)])
+  expect(await command(['certify', ...words], { PATH })).toEqual(withError(code, problem))
 })
 
 test('copies share one limit: their attempts, simultaneous retries and the time until all are served', async () => {

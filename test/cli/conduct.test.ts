@@ -14,7 +14,7 @@ test('conduct prints the findings, and --fail-on decides the exit code', async (
     /^2 requests in 1 call: \d errors?.*\nerror wait\.\S+: .*\n {2}requests default-000001, default-000002\n {2}\S/,
   )
   expect((await run('conduct', '--fail-on', 'error')).code).toBe(1)
-  const { findings } = await data('conduct')
+  const { data: findings } = await data('conduct')
   const except = findings.flatMap((finding: { code: string }) => ['--except', finding.code])
   expect((await run('conduct', '--fail-on', 'warning', ...except)).code).toBe(0)
 })

@@ -9,6 +9,7 @@ import {
   nodeClient,
   temporaryDirectory,
   temporaryFile,
+  withError,
 } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
@@ -47,13 +48,9 @@ test.for([
 ] as const)(
   'without a request, exec %j -- sh -c "%s" gets a warning and ends with %i',
   async ([flags, script, code]) => {
-    const outcome = await exec(flags, ['sh', '-c', script])
-    expect([outcome.code, outcome.err]).toEqual([
-      code,
-      expect.stringContaining(
-        'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?',
-      ),
-    ])
+    expect(await exec(flags, ['sh', '-c', script])).toEqual(
+      withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
+    )
   },
 )
 
@@ -69,8 +66,7 @@ test('with --keep the emulator runs after the command until a signal, and the ex
   await hasSaid('The command ended with 3. The emulator still runs')
   const [url, keep] = readFileSync(file, 'utf8').split(' ')
   expect([(await fetch(`${url}/__emulator/ready`)).status, keep]).toEqual([200, 'true'])
-  const { code, err } = await stop()
-  expect([code, err]).toEqual([3, expect.stringContaining(`${url}/__emulator/ui/`)])
+  expect(await stop()).toEqual(withError(3, `${url}/__emulator/ui/`))
   await expect(fetch(`${url}/__emulator/ready`)).rejects.toThrow()
 })
 
@@ -93,10 +89,8 @@ async function execRecorded(paths: readonly string[], env: Environment = {}, fla
 test('with --record-failures a failed run writes what each sandbox has seen, and prints the commands that repeat it', async () => {
   const { code, err, directory, file } = await execRecorded(['/data-views', '/../@w2/v1/data-views'])
   const other = join(directory, 'sandbox-w2.json')
-  expect([code, err]).toEqual([
-    3,
-    `Recordings of the sandboxes:\n  npx agent-workspace-emulator replay ${file}\n  npx agent-workspace-emulator replay ${other}`,
-  ])
+  const lines = [file, other].map((each) => `\n  npx agent-workspace-emulator replay ${each}`)
+  expect([code, err]).toEqual([3, `Recordings of the sandboxes:${lines.join('')}`])
   for (const each of [file, other]) expect((await command(['replay', each])).out).toMatch(/^1 input /)
 })
 
@@ -112,10 +106,8 @@ test('a recording is named in the summary, and in a GitHub workflow as an annota
   const json = await execRecorded(['/data-views'], {}, ['--json'])
   expect(JSON.parse(json.err)).toMatchObject({ exit_code: 3, recordings: [json.file] })
   const summary = join(temporaryDirectory(), 'summary.md')
-  const { err, file } = await execRecorded(['/data-views'], {
-    GITHUB_ACTIONS: 'true',
-    GITHUB_STEP_SUMMARY: summary,
-  })
+  const workflow = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary }
+  const { err, file } = await execRecorded(['/data-views'], workflow)
   const repeat = `npx agent-workspace-emulator replay ${file}`
   expect(err).toBe(`::notice title=Recordings of the sandboxes::${repeat}`)
   expect(readFileSync(summary, 'utf8')).toContain(`| \`${repeat}\` |`)
@@ -144,8 +136,9 @@ test('recordings that cannot be written at the end are a warning, and the exit c
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
     process.exit(3)
   })()`
-  const { code, err } = await exec(['--record-failures', directory], nodeClient(script))
-  expect([code, err]).toEqual([3, expect.stringContaining(`${directory} cannot be written (EEXIST)`)])
+  expect(await exec(['--record-failures', directory], nodeClient(script))).toEqual(
+    withError(3, `${directory} cannot be written (EEXIST)`),
+  )
 })
 
 test('a failed run shows the requests that were refused, the last ten, with the reasons', async () => {
@@ -156,11 +149,9 @@ test('a failed run shows the requests that were refused, the last ten, with the 
   expect(lines[0]).toBe('  GET /v1/nowhere  404  default-000002')
   expect(lines[1]).toMatch(/^ {4}It was refused with 404 route_not_found by the step route: /)
   expect(lines).toContain('  GET /v1/skills/none  404  default-000003')
+  expect(await execFailing(['/data-views'])).toEqual({ code: 3, out: '', err: '' })
   const many = await execFailing(Array.from({ length: 12 }, (_, n) => `/nowhere-${n}`))
-  expect(many.err.split('\n').slice(0, 2)).toEqual([
-    'The emulator refused 12 of 12 requests; the last 10:',
-    '  GET /v1/nowhere-2  404  default-000003',
-  ])
+  expect(many.err).toMatch(/^The emulator refused 12 of 12 requests; the last 10:\n {2}GET \/v1\/nowhere-2 /)
 })
 
 test('the report of a failed run counts the requests of sandboxes that were deleted', async () => {
@@ -182,18 +173,13 @@ test('in a GitHub workflow, each refused request of a failed run is an annotatio
   )
 })
 
-test('a failed run without refused requests has no report', async () => {
-  expect(await execFailing(['/data-views'])).toEqual({ code: 3, out: '', err: '' })
-})
-
 test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {
-  const { OTHER, ...found } = await execScript('write(process.env)', [], {
-    OTHER: 'stays',
-    WORKSPACE_API_KEY: 'the key of the real service',
-  })
+  const own = { OTHER: 'stays', WORKSPACE_API_KEY: 'the key of the real service' }
+  const found = await execScript('write(process.env)', [], own)
   const { WORKSPACE_EMULATOR_URL: origin } = found
-  expect([OTHER, origin]).toEqual(['stays', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+  expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(found).toMatchObject({
+    OTHER: 'stays',
     WORKSPACE_BASE_URL: `${origin}/v1`,
     WORKSPACE_API_KEY: 'live_demo_owner',
     WORKSPACE_MEMBER_KEY: 'live_demo_member',
@@ -256,16 +242,14 @@ test.for([
   ['/', 126, '/ cannot be executed (EACCES).'],
   ['', 127, 'There is no command "" on the PATH.'],
 ] as const)('exec -- %j cannot be started: exit code %i', async ([word, code, reason]) => {
-  const outcome = await exec([], [word])
-  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(reason)])
+  expect(await exec([], [word])).toEqual(withError(code, reason))
 })
 
 test('a script with a missing interpreter has its own error', async () => {
   const script = temporaryFile('script', '#!/nowhere/interpreter\n')
   chmodSync(script, 0o755)
-  const { code, err } = await exec([], [script])
   const reason = `The interpreter in the first line of ${script} does not exist. Install it, or change that line.`
-  expect([code, err]).toEqual([126, reason])
+  expect(await exec([], [script])).toEqual(withError(126, reason))
 })
 
 test('a sandbox without keys leaves the variables unchanged and reports it', async () => {
@@ -291,6 +275,6 @@ test('a signal before the start of the command prevents the start', async () => 
   const outcome = exec(['--log-level', 'info'], ['touch', file])
   while (process.listenerCount('SIGHUP') === heard) await new Promise(setImmediate)
   process.emit('SIGHUP')
-  expect(await outcome).toMatchObject({ code: 129, err: expect.stringContaining('SIGHUP: waiting for') })
+  expect(await outcome).toEqual(withError(129, 'SIGHUP: waiting for'))
   expect([existsSync(file), process.listenerCount('SIGHUP')]).toEqual([false, heard])
 })

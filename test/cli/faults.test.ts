@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { temporaryFile } from './in-process.ts'
+import { temporaryFile, withError } from './in-process.ts'
 import { cells, running } from './running.ts'
 
 test('a preset can be armed, listed, and cleared, and clear reports whether it fired', async () => {
@@ -68,8 +68,7 @@ test.for([
   ['presets server-eror', 1, 'Did you mean "server-error"?'],
 ] as const)('faults %s fails with code %i', async ([line, code, message]) => {
   const { run } = await running()
-  const outcome = await run('faults', ...line.split(' '))
-  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
+  expect(await run('faults', ...line.split(' '))).toEqual(withError(code, message))
 })
 
 test('each of several mistakes is reported once', async () => {

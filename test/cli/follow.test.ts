@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SandboxEvent } from '../../src/index.ts'
 import { happened } from '../../src/terminal/clock-lines.ts'
-import { lastingCommand } from './in-process.ts'
+import { lastingCommand, withError } from './in-process.ts'
 import { running } from './running.ts'
 
 test('requests --follow prints the log, then each new request that matches', async () => {
@@ -28,10 +28,7 @@ test('requests --follow --json prints one object per line, and ends with the emu
     response: { status: 404 },
   })
   await emulator.close()
-  expect(await ended).toMatchObject({
-    code: 0,
-    err: expect.stringMatching(/^The emulator has ended the stream.*$/),
-  })
+  expect(await ended).toEqual(withError(0, /^The emulator has ended the stream.*$/))
 })
 
 test('events --follow prints events of the requested types', async () => {
@@ -62,6 +59,7 @@ test.for<[string, object, string]>([
 
 test('a type that does not exist is misuse', async () => {
   const { run } = await running()
-  const { code, err } = await run('events', '--follow', '--type', 'requests')
-  expect([code, err]).toEqual([2, expect.stringMatching(/^--type: "requests" is unknown\. Give request, /)])
+  expect(await run('events', '--follow', '--type', 'requests')).toEqual(
+    withError(2, /^--type: "requests" is unknown\. Give request, /),
+  )
 })

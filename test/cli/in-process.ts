@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/command-line.ts'
 import type { Environment } from '../../src/terminal/options.ts'
 
@@ -10,6 +10,12 @@ export interface Outcome {
   readonly code: number
   readonly out: string
   readonly err: string
+}
+
+/** The outcome of a command that prints only an error. @param part a part of it */
+export function withError(code: number, part: string | RegExp): Outcome {
+  const err = typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part)
+  return { code, out: '', err }
 }
 
 /** Runs a command in this process. @param width the number of columns of its terminal; absent: it has none */

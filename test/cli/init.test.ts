@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { commandIn, temporaryDirectory } from './in-process.ts'
+import { commandIn, temporaryDirectory, withError } from './in-process.ts'
 import { atTerminal } from './terminal.ts'
 
 const COMMON = ['compose.yaml', 'fixtures/workspace.json', 'scenarios/unreadable-scan.ts']
@@ -137,8 +137,7 @@ test.for<[what: string, name: string, make: (folder: string) => void]>([
 test('a package.json that is not JSON is refused with its line, and nothing is written', async () => {
   const folder = project()
   writeFileSync(join(folder, 'package.json'), '{\n  "name": \n}')
-  const { code, err } = await init(folder)
-  expect([code, err]).toEqual([1, expect.stringMatching(/^package\.json:3: is not JSON: /)])
+  expect(await init(folder)).toEqual(withError(1, /^package\.json:3: is not JSON: /))
   expect(filesIn(folder)).toEqual([])
 })
 

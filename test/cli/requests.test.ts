@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { STEPS } from '../../src/core/request/steps.ts'
 import { fakeControl } from './fake-control.ts'
-import { command } from './in-process.ts'
+import { command, withError } from './in-process.ts'
 import { cells, running, START } from './running.ts'
 
 /** An emulator with three logged requests: a page, a page without a name, and an unknown path. */
@@ -71,7 +71,7 @@ test.for([
   ['explain', 'No API request is in the log of the sandbox default. Send one, or name another'],
 ] as const)('%s has nothing to explain', async ([line, message]) => {
   const { run } = await running()
-  expect(await run(...line.split(' '))).toMatchObject({ code: 1, err: expect.stringContaining(message) })
+  expect(await run(...line.split(' '))).toEqual(withError(1, message))
 })
 
 test('explain prints changes, events, webhooks and faults, and omits absent parts', async () => {

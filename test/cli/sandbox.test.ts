@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeControl } from './fake-control.ts'
-import { command, temporaryFile } from './in-process.ts'
+import { command, temporaryFile, withError } from './in-process.ts'
 import { cells, running, START } from './running.ts'
 
 test('sandboxes can be created, listed and removed', async () => {
@@ -107,6 +107,5 @@ test.for([
   ['clock --sandbox W', 2, '--sandbox: "W" is not a name. Give 1 to 63 lower-case letters'],
 ] as const)('%s fails with code %i', async ([line, code, message]) => {
   const { run } = await running()
-  const outcome = await run(...line.split(' '))
-  expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(message)])
+  expect(await run(...line.split(' '))).toEqual(withError(code, message))
 })

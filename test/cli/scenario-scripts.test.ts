@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
-import { command, type ReadyLine, startedEmulator, temporaryDirectory } from './in-process.ts'
+import { command, type ReadyLine, startedEmulator, temporaryDirectory, withError } from './in-process.ts'
 import { spawnEmulator } from './process.ts'
 
 interface Started {
@@ -101,10 +101,9 @@ test('a FIFO or a device is named and skipped by validate, and refused as the fi
     `${zero}: is a device; only regular files are read`,
     `${join(folder, 'good.json')}: ok (fixtures)`,
   ])
-  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(`${pipe}: is a FIFO`),
-  })
+  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toEqual(
+    withError(1, `${pipe}: is a FIFO`),
+  )
 })
 
 test('a breakpoint in a TypeScript scenario, or in what it imports, is reached at its own line', async () => {

@@ -22,11 +22,8 @@ test.for(FILES)(
 
 test.for(FILES)('%s in UTF-16 is named', async ([, name, text]) => {
   const file = temporaryFile(name, Buffer.from(`\uFEFF${text}`, 'utf16le'))
-  const { code, out } = await command(['validate', file])
-  expect([code, out]).toEqual([
-    1,
-    expect.stringContaining(`${file}: is UTF-16, not UTF-8 text; save it as UTF-8`),
-  ])
+  const { out } = await command(['validate', file])
+  expect(out).toContain(`${file}: is UTF-16, not UTF-8 text; save it as UTF-8`)
 })
 
 test('an invisible character in a file is named by its code point', async () => {

@@ -20,22 +20,17 @@ test('valid scripts and JSON scenarios are reported as valid, and helper files a
     'b.json': '{"clock": {"rate": 0}}',
   })
   const paths = ['b.json', 'a.ts', '_shared.ts'].map((name) => join(directory, name))
-  expect(await command(['validate', ...paths])).toEqual({
-    code: 0,
-    out: [`${paths[2]}: ok (helper)`, `${paths[0]}: ok (scenario)`, `${paths[1]}: ok (scenario)`].join('\n'),
-    err: '',
-  })
+  const [json, script, helper] = paths
+  const out = `${helper}: ok (helper)\n${json}: ok (scenario)\n${script}: ok (scenario)`
+  expect(await command(['validate', ...paths])).toEqual({ code: 0, out, err: '' })
 })
 
 test('a directory without scenarios is reported as such, and a missing script as missing', async () => {
   const directory = folder({ '_shared.ts': 'export const x = 1\n' })
   expect((await command(['validate', directory])).out).toBe(`${directory}: ok (directory without scenarios)`)
   const file = join(directory, 'nowhere.ts')
-  expect(await command(['validate', file])).toEqual({
-    code: 1,
-    out: `${file}: there is no such file; the path is relative to the working directory`,
-    err: '',
-  })
+  const out = `${file}: there is no such file; the path is relative to the working directory`
+  expect(await command(['validate', file])).toEqual({ code: 1, out, err: '' })
 })
 
 const WRONG = `export default {
@@ -79,11 +74,8 @@ test('the additions of a scenario are checked against the sandbox in which it wo
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
   const file = join(folder({ 'wrong.mjs': scenario }), 'wrong.mjs')
-  const { code, out } = await command(['validate', file])
-  expect(code).toBe(1)
-  expect(out).toBe(
-    `${file}:5:7: /fixtures/collections/pagees: There is no such collection. Did you mean "pages"?`,
-  )
+  const out = `${file}:5:7: /fixtures/collections/pagees: There is no such collection. Did you mean "pages"?`
+  expect(await command(['validate', file])).toEqual({ code: 1, out, err: '' })
 })
 
 test('a directory given with --scenarios has to exist', async () => {

@@ -48,16 +48,6 @@ test('every issue has its file, line and pointer, sorted by line, whichever chec
   expect(lines).toEqual(lines.toSorted((a, b) => a - b))
 })
 
-test('misspelt fields and keys are reported with the nearest known name', async () => {
-  const sandbox = temporaryFile('sandbox.json', '{\n  "colections": {}\n}')
-  const settings = temporaryFile('settings.json', '{\n\n  "names.cloud_x": "a"\n}')
-  const { out } = await command(['validate', sandbox, settings])
-  expect(out).toMatch(/sandbox\.json:2: \/colections: .* Did you mean "collections"\?\n/)
-  expect(out).toMatch(
-    /settings\.json:3: \/names\.cloud_x: There is no setting .* Did you mean "names\.cloud_/,
-  )
-})
-
 test.for([
   ['fixtures', (deep: string) => `{"collections":\n{"pages":[${deep}]}}`],
   ['HAR', (deep: string) => `{"log":\n{"entries":[${deep}]}}`],

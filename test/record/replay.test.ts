@@ -9,7 +9,7 @@ import { openEmulator } from '../../src/emulator/emulator.ts'
 import { startEmulator } from '../../src/index.ts'
 import { scenarioFiles } from '../../src/tools/replay/bundle-file.ts'
 import { replayBundle } from '../../src/tools/replay/run.ts'
-import { command, lastingCommand, temporaryDirectory } from '../cli/in-process.ts'
+import { command, lastingCommand, temporaryDirectory, withError } from '../cli/in-process.ts'
 import { running } from '../cli/running.ts'
 import { sessions } from './sessions.ts'
 import { KEY, recording, SECRET } from './support.ts'
@@ -236,8 +236,7 @@ test.for([
 ] as const)('%s is refused', async ([, text, message]) => {
   const file = join(temporaryDirectory(), 'recording.json')
   writeFileSync(file, text)
-  const { code, out, err } = await command(['replay', file])
-  expect([code, out, err]).toEqual([1, '', expect.stringMatching(message)])
+  expect(await command(['replay', file])).toEqual(withError(1, message))
 })
 
 test('--until stops after an input and shows the sandbox as it was then; beyond the recording it is misuse', async () => {
@@ -248,8 +247,9 @@ test('--until stops after an input and shows the sandbox as it was then; beyond 
   const state = await fetch(new URL('/__emulator/state', url))
   expect(await state.json()).toMatchObject({ clock: { now: '2026-03-01T12:00:00.000Z' } })
   expect((await stop()).code).toBe(0)
-  const { code, err } = await command(['replay', file, '--until', '7'])
-  expect([code, err]).toEqual([2, expect.stringContaining('the recording has only 6 inputs')])
+  expect(await command(['replay', file, '--until', '7'])).toEqual(
+    withError(2, 'the recording has only 6 inputs'),
+  )
 })
 
 test('a recording with scripts is a program only with --run-scripts: without, they are named and nothing runs', async () => {
