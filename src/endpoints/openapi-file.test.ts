@@ -125,7 +125,6 @@ paths: { /notes: { post: { requestBody: { content: { application/json: { schema:
 const json = (fields: object) => JSON.stringify({ openapi: '3.1.0', ...fields })
 const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
 const path = (name: string) => `openapi: 3.1.0\npaths:\n  ${name}`
-/** A document whose only operation responds with a schema. */
 const responding = (schema: string) =>
   path(
     `/search:\n    get: { responses: { '200': { content: { application/json: { schema: ${schema} } } } } }\n`,

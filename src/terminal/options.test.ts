@@ -19,7 +19,6 @@ function withVariables(env: Environment) {
   return resolveOptions(START_OPTIONS, NO_FLAGS, env)
 }
 
-// The documentation has every default.
 test('without flags and variables an option has its default', () => {
   const defaults = { port: 4010, ephemeral: false, limits: true, corsOrigins: [], clock: undefined }
   expect(withVariables({})).toMatchObject(defaults)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { command, nodeClient, temporaryDirectory, temporaryFile, withError } from './in-process.ts'
+import { spawnCommand } from './process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -46,7 +47,6 @@ const IMPATIENT = `${READER}
   const pause = () => 1
   read(3)`
 
-/** Runs `certify` in this process; the client runs in a separate one. */
 function certify(flags: readonly string[], ...client: readonly string[]) {
   return command(['certify', ...flags, '--', ...client], { PATH })
 }
@@ -245,7 +245,8 @@ test.for([
   ['--run read/slow --junit /no/such/file -- true', 1, '/no/such/file cannot be written (ENOENT)'],
 ] as const)('certify %s ends with %i', async ([line, code, problem]) => {
   const words = line === '' ? [] : line.split(' ')
-  expect(await command(['certify', ...words], { PATH })).toEqual(withError(code, problem))
+  const outcome = await command(['certify', ...words], { PATH })
+  expect(outcome).toMatchObject({ code, err: expect.stringContaining(problem) })
 })
 
 test('copies share one limit: their attempts, simultaneous retries and the time until all are served', async () => {
@@ -256,4 +257,20 @@ test('copies share one limit: their attempts, simultaneous retries and the time 
   expect(report.refused).toBeGreaterThan(0)
   expect(report.attempts_per_call).toBeCloseTo(report.requests / 3, 1)
   expect(report.served_after_ms).toBeGreaterThan(1_000)
+})
+
+test('Ctrl-C ends certify with a summary of the cases that were run', async () => {
+  // Only the first three runs of the client end: so many run at once.
+  const file = temporaryFile('runs', '')
+  const client = `const { appendFileSync, statSync } = require('node:fs')
+    appendFileSync(${JSON.stringify(file)}, '.')
+    if (statSync(${JSON.stringify(file)}).size > 3) setTimeout(() => {}, 60_000)`
+  const argv = ['certify', '--timeout', '50s', '--', process.execPath, '-e', client]
+  const { child, line, ended } = spawnCommand(argv)
+  await line
+  child.kill('SIGINT')
+  const { code, out, err } = await ended
+  expect(code).toBe(130)
+  expect(err).toMatch(/^Stopped: \d+ of \d+ cases were not run\.$/m)
+  expect(out).toMatch(/^\d+ not reached of \d+ cases? in /m)
 })

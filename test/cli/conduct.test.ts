@@ -20,13 +20,12 @@ test('conduct prints the findings, and --fail-on decides the exit code', async (
 })
 
 const exec = (flags: readonly string[], times: number) => {
-  const script = `(async () => {
+  const script = `
     await control('POST', '/@w1/__emulator/faults', { preset: 'rate-limited' })
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'one' }
     const page = { sandbox: 'w1', method: 'POST', headers, body: '{"name":"Roof plan"}' }
     for (let n = 0; n < ${times}; n++) await api('/pages', page)
-    await control('DELETE', '/__emulator/sandboxes/w1')
-  })()`
+    await control('DELETE', '/__emulator/sandboxes/w1')`
   return execClient(['--rate', '0', ...flags], script)
 }
 

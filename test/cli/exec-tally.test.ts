@@ -5,7 +5,6 @@ import type { LogEntry } from '../../src/core/log/request-log.ts'
 import { Tally } from '../../src/terminal/tally.ts'
 import { running } from './running.ts'
 
-/** A sandbox with one request, and its log entry. */
 async function used() {
   const { emulator, run } = await running()
   await fetch(`${emulator.baseUrl}/data-views`)

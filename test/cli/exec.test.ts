@@ -6,7 +6,6 @@ import {
   command,
   execClient,
   lastingCommand,
-  nodeClient,
   temporaryDirectory,
   temporaryFile,
   withError,
@@ -27,8 +26,7 @@ async function execScript(script: string, flags: readonly string[] = [], env: En
   const file = join(temporaryDirectory(), 'out.json')
   const write =
     "const write = (value) => require('fs').writeFileSync(process.env.OUT, JSON.stringify(value));"
-  const words = nodeClient(`${write}(async () => {${script}})()`)
-  const outcome = await exec([...QUIET, ...flags], words, { OUT: file, ...env })
+  const outcome = await execClient([...QUIET, ...flags], write + script, { OUT: file, ...env })
   expect(outcome).toEqual({ code: 0, out: '', err: '' })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
@@ -72,14 +70,11 @@ test('with --keep the emulator runs after the command until a signal, and the ex
 
 /** Runs a command that sends requests with the demo key, and fails. */
 function execFailing(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
-  const script = `(async () => {
-    for (const path of ${JSON.stringify(paths)}) await api(path)
-    process.exit(3)
-  })()`
-  return exec(flags, nodeClient(script), env)
+  const script = `for (const path of ${JSON.stringify(paths)}) await api(path)
+    process.exit(3)`
+  return execClient(flags, script, env)
 }
 
-/** As {@link execFailing}, with --record-failures. */
 async function execRecorded(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
   const directory = join(temporaryDirectory(), 'new', 'recordings')
   const outcome = await execFailing(paths, env, ['--record-failures', directory, ...flags])
@@ -130,13 +125,12 @@ test.for([
 
 test('recordings that cannot be written at the end are a warning, and the exit code is that of the command', async () => {
   const directory = join(temporaryDirectory(), 'recordings')
-  const script = `(async () => {
+  const script = `
     await api('/data-views')
     require('fs').rmdirSync(${JSON.stringify(directory)})
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
-    process.exit(3)
-  })()`
-  expect(await exec(['--record-failures', directory], nodeClient(script))).toEqual(
+    process.exit(3)`
+  expect(await execClient(['--record-failures', directory], script)).toEqual(
     withError(3, `${directory} cannot be written (EEXIST)`),
   )
 })
@@ -155,13 +149,12 @@ test('a failed run shows the requests that were refused, the last ten, with the 
 })
 
 test('the report of a failed run counts the requests of sandboxes that were deleted', async () => {
-  const script = `(async () => {
+  const script = `
     await control('POST', '/__emulator/sandboxes', { name: 'w1' })
     for (const path of ['/nowhere', '/data-views']) await api(path, { sandbox: 'w1' })
     await control('DELETE', '/__emulator/sandboxes/w1')
     await api('/nowhere')
-    process.exit(3)
-  })()`
+    process.exit(3)`
   const { err } = await execClient([], script)
   expect(err.split('\n')[0]).toBe('The emulator refused 2 of 3 requests; the last 1:')
 })
@@ -197,7 +190,7 @@ test('under a proxy the command gets a NO_PROXY for this machine, which keeps th
 
 test('a failed run without requests names the proxy that may have got them', async () => {
   const proxy = { HTTP_PROXY: 'http://proxy.example:3128' }
-  const { err } = await exec([], nodeClient('process.exit(3)'), proxy)
+  const { err } = await execClient([], 'process.exit(3)', proxy)
   expect(err).toContain('HTTP_PROXY is set: a client that ignores NO_PROXY sends its requests to that proxy.')
 })
 

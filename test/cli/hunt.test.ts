@@ -12,7 +12,6 @@ import {
   withError,
 } from './in-process.ts'
 
-/** Reads one page of data views, and checks that there are some. */
 const READER = `
   const check = (value) => { if (!(value.data.length > 0)) throw new Error('no rows') }`
 const CARELESS = `${READER}

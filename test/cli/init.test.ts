@@ -10,7 +10,6 @@ const OF_VITEST = ['.github/workflows/workspace-vitest.yml', 'test/workspace.tes
 const OF_PLAYWRIGHT = ['.github/workflows/workspace-playwright.yml', 'e2e/workspace.spec.ts']
 const OF_NODE = ['.github/workflows/workspace-node.yml', 'test/workspace.test.mjs']
 
-/** A project with these dependencies; without them it has no package.json. */
 function project(dependencies?: object): string {
   const folder = temporaryDirectory()
   if (dependencies !== undefined)
@@ -20,7 +19,6 @@ function project(dependencies?: object): string {
 
 const init = (folder: string, ...flags: readonly string[]) => commandIn(folder, 'init', ...flags)
 
-/** The files of a project, apart from its package.json. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== 'package.json')

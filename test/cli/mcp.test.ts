@@ -4,7 +4,6 @@ import { boundedLines } from '../../src/tools/mcp/mcp.ts'
 import { mcpServer } from '../../src/tools/mcp/server.ts'
 import { running } from './running.ts'
 
-/** A client of the server in this process, for an emulator with the demo data. */
 async function connected({ readOnly = false } = {}) {
   const { api, url } = await running({ fixtures: 'demo' })
   const server = mcpServer({ readOnly, find: async () => ({ url, isOwn: false }) })

@@ -8,7 +8,6 @@ import { fakeControl } from './fake-control.ts'
 import { command, lastingCommand, temporaryDirectory, temporaryFile, withError } from './in-process.ts'
 import { cells, createBatch, running } from './running.ts'
 
-/** An emulator with the demo data and a batch of two items. */
 async function withBatch() {
   const started = await running({ fixtures: 'demo' })
   return { ...started, id: await createBatch(started, 'a', 'b') }

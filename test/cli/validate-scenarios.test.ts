@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { kindOf } from '../../src/cli/validate.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
-/** A directory of scenarios that is removed after the test. */
 function folder(files: Readonly<Record<string, string>>): string {
   const directory = temporaryDirectory()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineEndpoint } from '../../src/endpoints/define.ts'
+import { defineEndpoint, type EndpointRequest } from '../../src/endpoints/define.ts'
 import { testEmulator } from '../support/emulator.ts'
 
 test('responses are given in turn, counted in each sandbox and kept in its state', async () => {
@@ -102,13 +102,9 @@ test('a key replays the first response, and another body under it is a conflict'
 })
 
 test('an endpoint without auth needs no key, and knows the caller of a request that has one', async () => {
-  const open = defineEndpoint({
-    method: 'GET',
-    path: '/open',
-    auth: false,
-    handle: ({ caller }) => ({ body: { ...caller } }),
-  })
-  const emulator = await testEmulator({ endpoints: [open] })
+  const handle = ({ caller }: EndpointRequest) => ({ body: { ...caller } })
+  const open = { method: 'GET', path: '/open', auth: false, handle } as const
+  const emulator = await testEmulator({ endpoints: [defineEndpoint(open)] })
   const nobody = await emulator.get('/open', { key: 'none' })
   expect([nobody.status, nobody.body.user_id]).toEqual([200, null])
   expect((await emulator.get('/open')).body.user_id).toBe('user-owner')

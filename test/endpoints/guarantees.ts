@@ -62,11 +62,8 @@ const endpoints = [
 interface Made {
   readonly emulator: TestEmulator
   readonly subject: Subject
-  /** The folder of the emulator's data. */
   readonly data: string
-  /** Lists the records. */
   list(options?: RequestOptions): Promise<TestResponse>
-  /** Creates a record and returns it. */
   create(text?: string): Promise<{ readonly id: string; readonly text: string }>
 }
 
@@ -249,7 +246,6 @@ const COURSES: readonly Guarantee[] = [
   ],
 ]
 
-/** Tests that operations of a user respond and behave as built-in ones. */
 export function testGuarantees(transports: readonly TransportName[]): void {
   const over = <T>(cases: readonly T[]) =>
     transports.flatMap((transport) => cases.map((each) => [transport, each] as const))

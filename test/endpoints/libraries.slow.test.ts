@@ -105,7 +105,6 @@ console.log(JSON.stringify({
 if (isGiven) await emulator.close()
 `
 
-/** The project of a user with a library of its own. */
 function project(library: Library): string {
   const source = endpoints(library)
   const folder = folderWith({

@@ -13,7 +13,6 @@ const scenario = (operation: string) => ({
   timeline: [{ at: '1h', do: [{ arm: { match: { operation }, do: [{ respond: { status: 500 } }] } }] }],
 })
 
-/** The folders of a project with scenarios, and with endpoints unless it has none. */
 function project(operation: string, hasEndpoints = true) {
   const folder = folderWith({
     'scenarios/down.json': JSON.stringify(scenario(operation)),

@@ -73,7 +73,6 @@ async function used({ get, post, request, control, ...emulator }: TestEmulator) 
   expect(emulator.state('notes').map(({ text }) => text)).toEqual(['Note: b', 'Note: b'])
 }
 
-/** A recording in a file, and its content. */
 async function recorded(emulator: TestEmulator) {
   const { body } = await emulator.control('GET', '/record')
   const file = join(temporaryDirectory(), 'recording.json')

@@ -74,7 +74,6 @@ const MISTAKES: readonly (readonly [title: string, text: string, problem: RegExp
   ],
 ]
 
-/** A file that is wrong as a whole, and its problem. */
 const WRONG: readonly (readonly [title: string, text: string, problem: RegExp, file?: string])[] = [
   ...MISTAKES.map(
     ([title, text, problem]) => [title, text, new RegExp(`x\\.ts:2:.*${problem.source}`)] as const,
@@ -112,7 +111,6 @@ test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, te
 
 const writes = (body: string) => `handle: ({ records }) => { records('n').insert({}); ${body} }`
 
-/** Functions that fail when they are called, and what the response says. */
 const FAILING: readonly (readonly [title: string, handle: string, message: RegExp])[] = [
   ['throws after a write', writes("throw new Error('boom')"), /x\.ts:2:(\d+:)? .*boom/],
   ['returns a promise', writes('return Promise.resolve({})'), /x\.ts.*returned a promise/],

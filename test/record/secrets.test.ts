@@ -66,12 +66,8 @@ async function plantInRequests(base: string): Promise<void> {
     note: `Authorization: Bearer ${plant('a header in a text')}`,
   }
   expect(await send(`${base}/pages`, 'POST', json, JSON.stringify(body))).toBe(200)
-  const grant = {
-    grant_type: 'authorization_code',
-    code: plant('the code of OAuth'),
-    state: plant('the state of OAuth'),
-    code_verifier: plant('code_verifier'),
-  }
+  const [code, state] = [plant('the code of OAuth'), plant('the state of OAuth')]
+  const grant = { grant_type: 'authorization_code', code, state, code_verifier: plant('code_verifier') }
   await send(`${base}/oauth/token`, 'POST', json, JSON.stringify(grant))
   const form = { ...json, 'content-type': 'application/x-www-form-urlencoded' }
   await send(`${base}/pages`, 'POST', form, `a=1&password=${plant('a form')}`)
@@ -99,10 +95,7 @@ async function plantInDocuments(url: string): Promise<void> {
     method: 'POST',
     path: '/converse',
     status: 200,
-    headers: {
-      'set-cookie': `s=${plant('a cookie of a stub')}`,
-      'x-access-token': plant('a header of a stub'),
-    },
+    headers: { 'set-cookie': `s=${plant('a cookie')}`, 'x-access-token': plant('a header of a stub') },
     body: { access_token: plant('the body of a stub') },
   })
   await call('/faults', {
