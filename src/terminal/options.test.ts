@@ -35,25 +35,17 @@ test('the flag and the variable of an option derive from its name', () => {
   expect(variableOf('skipOnPoll')).toBe('WORKSPACE_EMULATOR_SKIP_ON_POLL')
 })
 
-test('variables of switches accept words such as TRUE and 0, variables of lists accept commas', () => {
-  const env = {
-    WORKSPACE_EMULATOR_EPHEMERAL: 'TRUE',
-    WORKSPACE_EMULATOR_STRICT: '0',
-    WORKSPACE_EMULATOR_ALLOW_HOST: 'api, api:8080',
-    WORKSPACE_EMULATOR_LIMITS: 'off',
-  }
-  expect(withVariables(env)).toMatchObject({
-    ephemeral: true,
-    strict: false,
-    allowHosts: ['api', 'api:8080'],
-    limits: false,
-  })
-})
-
-test('an empty variable counts as absent, and NO_COLOR turns colours off', () => {
-  const found = withVariables({ WORKSPACE_EMULATOR_PORT: '', NO_COLOR: '' })
-  expect([found.port, found.noColor]).toEqual([4010, false])
-  expect(withVariables({ NO_COLOR: '1' }).noColor).toBe(true)
+test.for<[variable: string, text: string, option: keyof typeof START_OPTIONS, value: unknown]>([
+  ['WORKSPACE_EMULATOR_EPHEMERAL', 'TRUE', 'ephemeral', true],
+  ['WORKSPACE_EMULATOR_STRICT', '0', 'strict', false],
+  ['WORKSPACE_EMULATOR_LIMITS', 'off', 'limits', false],
+  ['WORKSPACE_EMULATOR_ALLOW_HOST', 'api, api:8080', 'allowHosts', ['api', 'api:8080']],
+  // An empty variable counts as absent.
+  ['WORKSPACE_EMULATOR_PORT', '', 'port', 4010],
+  ['NO_COLOR', '1', 'noColor', true],
+  ['NO_COLOR', '', 'noColor', false],
+])('the variable %s with the value "%s" gives %s', ([variable, text, option, value]) => {
+  expect(withVariables({ [variable]: text })).toMatchObject({ [option]: value })
 })
 
 test('all problems are reported at once, each with its flag or variable', async () => {
