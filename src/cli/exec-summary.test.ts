@@ -73,12 +73,9 @@ test('names with line breaks, bars or backticks cannot break the Markdown of the
 })
 
 test('an address in a reason is no link: its emulator has ended', () => {
-  const refusals = [
-    { line: 'GET /v1/a  404  default-000001', reasons: ['See http://127.0.0.1:1/a.', 'Use b.'] },
-  ]
-  expect(markdownOf({ ...NOTHING, refusals })).toContain(
-    '| `GET /v1/a  404  default-000001` | See http\\://127.0.0.1:1/a. Use b. |',
-  )
+  const refusals = [{ line: 'GET /v1/a  404  r1', reasons: ['See http://127.0.0.1:1/a.', 'Use b.'] }]
+  const row = '| `GET /v1/a  404  r1` | See http\\://127.0.0.1:1/a. Use b. |'
+  expect(markdownOf({ ...NOTHING, refusals })).toContain(row)
 })
 
 test('long tables are cut, and their last line has the number of the other rows', () => {
@@ -90,16 +87,9 @@ test('long tables are cut, and their last line has the number of the other rows'
 })
 
 test('errors and warnings about the conduct of the clients are a table, notes are not', () => {
-  const finding = {
-    code: 'wait.too-short',
-    severity: 'error',
-    message: 'It waited 1 s instead of 60 s | "quoted".',
-    requests: ['w1-000001'],
-    evidence: {},
-    section: 'Limits',
-    fix: 'Wait.',
-    sandbox: 'w1',
-  } as const
+  const message = 'It waited 1 s instead of 60 s | "quoted".'
+  const about = { message, requests: ['w1-000001'], evidence: {}, section: 'Limits', fix: 'Wait.' }
+  const finding = { code: 'wait.too-short', severity: 'error', sandbox: 'w1', ...about } as const
   const findings = [finding, { ...finding, code: 'herd.lockstep', severity: 'note' } as const]
   const text = markdownOf({ ...NOTHING, conduct: { findings, omitted: 0 } })
   expect(text).toContain('**Conduct of the clients: 1 error**')

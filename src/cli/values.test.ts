@@ -61,47 +61,29 @@ test.for([
 })
 
 test('a parser accepts a text or throws BadValue', () => {
-  const parsers = [
-    options.port.parse,
-    options.rate.parse,
-    options.clock.parse,
-    options.timeout.parse,
-    options.corsOrigins.parse,
-    options.url.parse,
-  ]
-  fc.assert(
-    fc.property(fc.constantFrom(...parsers), fc.string(), (parse, text) => {
-      try {
-        parse(text)
-      } catch (error) {
-        expect(error).toBeInstanceOf(BadValue)
-      }
-    }),
-  )
+  const { port, rate, clock, timeout, corsOrigins, url } = options
+  const parsed = fc.constantFrom(port, rate, clock, timeout, corsOrigins, url)
+  fc.assert(fc.property(parsed, fc.string(), ({ parse }, text) => void canBe(() => parse(text))))
 })
 
 test('the emulator accepts every receiver that --allow-webhook accepts', () => {
-  const host = fc.oneof(
-    fc.domain(),
-    fc.ipV4(),
-    fc.ipV6().map((address) => `[${address}]`),
-    fc.string(),
-  )
+  const ipv6 = fc.ipV6().map((address) => `[${address}]`)
+  const host = fc.oneof(fc.domain(), fc.ipV4(), ipv6, fc.string())
   fc.assert(
     fc.property(host, fc.integer({ min: 0, max: 70_000 }), (name, port) => {
       const text = `${name}:${port}`
-      const isRead = canBe(() => options.allowWebhooks.parse(text))
-      if (isRead) expect(canBe(() => allowTargets([text]))).toBe(true)
+      if (canBe(() => options.allowWebhooks.parse(text))) allowTargets([text])
     }),
   )
-  expect(canBe(() => options.allowWebhooks.parse('receiver.test:80'))).toBe(true)
 })
 
+/** Whether a value is accepted. Another error than {@link BadValue} is a defect. */
 function canBe(work: () => unknown): boolean {
   try {
     work()
     return true
-  } catch {
+  } catch (error) {
+    expect(error).toBeInstanceOf(BadValue)
     return false
   }
 }

@@ -125,7 +125,6 @@ paths: { /notes: { post: { requestBody: { content: { application/json: { schema:
 const json = (fields: object) => JSON.stringify({ openapi: '3.1.0', ...fields })
 const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
 const path = (name: string) => `openapi: 3.1.0\npaths:\n  ${name}`
-/** A document whose only operation responds with a schema. */
 const responding = (schema: string) =>
   path(
     `/search:\n    get: { responses: { '200': { content: { application/json: { schema: ${schema} } } } } }\n`,
@@ -144,35 +143,21 @@ const NESTED = /^1: is nested more than 100 levels/
 /** A document, its message after the name of the file, and the extension of its file. */
 const HOSTILE: Readonly<Record<string, readonly [text: string, message: RegExp, extension?: string]>> = {
   'an empty file': ['', /^1: \/openapi: must be 3.0 or 3.1/],
-  'no object': ['- a', /^1: \/openapi: must be/],
-  'Swagger 2': ['swagger: "2.0"\npaths: {}', /^1: \/openapi: must be 3.0 or 3.1/],
   'OpenAPI 3.2': ['info: {}\nopenapi: 3.2.0', /^2: \/openapi: must be/],
   'paths in a list': ['openapi: 3.1.0\npaths: []', /^2: \/paths: must be an object/],
   'an alias': ['a: &a [x]\nb: [*a, *a]', /^1: has the anchor &a; write plain YAML/],
   'an alias without its anchor': ['a: 1\nb: *a', /^2: has the alias \*a/],
-  'nested aliases that unfold to a billion values': [
-    Array.from({ length: 9 }, (_, n) => `a${n}: &a${n} [${`*a${n - 1},`.repeat(9)}]`).join('\n'),
-    /^1: has the anchor &a0/,
-  ],
   'a tag of JavaScript': ['a: 1\nb: !!js/function "() => 1"', /^2: has the tag !!js\/function/],
-  'a tag of YAML': ['a: !!binary aGVsbG8=', /^1: has the tag !!binary/],
   'a directive': ['%YAML 1.1\n---\na: yes', /^1: has the directive-line %YAML 1.1/],
   'two documents': ['a: 1\n---\nb: 2', /^1: must have one document/],
   'a mistake of YAML': ['a: 1\nb: [', /^2: is not YAML: /],
   'a mistake of JSON': ['{\n"a": tru}', /^2: is not JSON/, 'json'],
   'a value as a key': ['a: 1\n? [b]\n: c', /^2: is not YAML: /],
-  'lists in 100,000 levels': [`[${'['.repeat(100_000)}`, NESTED],
   'closed lists in 5,000 levels': [deep('[', ']', 5_000), NESTED],
-  'objects in 20,000 levels': [deep('{a: ', '}', 20_000), NESTED],
   'a list in a list in one line': [`${'- '.repeat(100_000)}a`, NESTED],
   'keys of keys': [`${'? '.repeat(100_000)}a`, NESTED],
-  'JSON in 50,000 levels': [deep('[', ']', 50_000), /^1: is n/, 'json'],
   'JSON in 200 levels': [json({ x: JSON.parse(deep('[', ']', 200)) }), /^1: is nested more than/, 'json'],
-  '5 MB of paths': [
-    paths(100_000, { get: { responses: {} } }),
-    /^1: has more than 1000000 characters/,
-    'json',
-  ],
+  'a text of 5 MB': [`"${'a'.repeat(5_000_000)}"`, /^1: has more than 1000000 characters/, 'json'],
   '1,001 paths': [paths(1_001, {}), /^1: \/paths: has more than 1000 paths/, 'json'],
   '450,000 commas': [`[${','.repeat(450_000)}]`, /^1: is too long for YAML; convert it to JSON/],
   'a path that is no template': [path('/a/{b}.json:\n    get: {}'), /^3: \/paths\/~1a~1\{b\}.json: has "/],
@@ -181,7 +166,6 @@ const HOSTILE: Readonly<Record<string, readonly [text: string, message: RegExp, 
     responding('{ $ref: "other.yaml#/Hit" }'),
     /^4: \/paths\/~1search\/get: \$ref "other.yaml#\/Hit" leads out of the file/,
   ],
-  'a $ref to the network': [responding('{ $ref: "http://127.0.0.1:1/a" }'), /^4: .*leads out of the file/],
   'a $ref to /etc/passwd': [path('/search: { $ref: /etc/passwd }'), /^3: .*leads out of the file/],
   'a $ref without a target': [responding('{ $ref: "#/components/schemas/Hit" }'), /^4: .*has no target/],
   'a $ref with a broken escape': [responding('{ $ref: "#/%E0%A4%A" }'), /^4: .*has no target/],

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LogOptions, loggerTo } from './logger.ts'
 
-/** A logger, and the lines that it has written. */
 function logging(options: Partial<LogOptions> = {}) {
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)

@@ -11,33 +11,17 @@ import {
   variableOf,
 } from './options.ts'
 
-const { port, seed, rate, data } = START_OPTIONS
+const { port, seed, rate } = START_OPTIONS
 
 const NO_FLAGS = new Map()
-
-function problemsOf(work: () => unknown): readonly string[] {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof UsageError) return error.problems
-  }
-  return []
-}
 
 function withVariables(env: Environment) {
   return resolveOptions(START_OPTIONS, NO_FLAGS, env)
 }
 
-// The documentation has every default.
 test('without flags and variables an option has its default', () => {
-  const defaults = {
-    port: 4010,
-    data: '.workspace-emulator',
-    ephemeral: false,
-    limits: true,
-    corsOrigins: [],
-  }
-  expect(withVariables({})).toMatchObject({ ...defaults, clock: undefined })
+  const defaults = { port: 4010, ephemeral: false, limits: true, corsOrigins: [], clock: undefined }
+  expect(withVariables({})).toMatchObject(defaults)
 })
 
 test('a flag wins over a variable, a variable over the default', () => {
@@ -47,39 +31,28 @@ test('a flag wins over a variable, a variable over the default', () => {
 })
 
 test('the flag and the variable of an option derive from its name', () => {
-  expect([flagOf('skipOnPoll'), variableOf('skipOnPoll')]).toEqual([
-    '--skip-on-poll',
-    'WORKSPACE_EMULATOR_SKIP_ON_POLL',
-  ])
-  expect(variableOf('noColor')).toBe('WORKSPACE_EMULATOR_NO_COLOR')
+  expect(flagOf('skipOnPoll')).toBe('--skip-on-poll')
+  expect(variableOf('skipOnPoll')).toBe('WORKSPACE_EMULATOR_SKIP_ON_POLL')
 })
 
-test('variables of switches accept words such as TRUE and 0, variables of lists accept commas', () => {
-  const env = {
-    WORKSPACE_EMULATOR_EPHEMERAL: 'TRUE',
-    WORKSPACE_EMULATOR_STRICT: '0',
-    WORKSPACE_EMULATOR_ALLOW_HOST: 'api, api:8080',
-    WORKSPACE_EMULATOR_LIMITS: 'off',
-  }
-  expect(withVariables(env)).toMatchObject({
-    ephemeral: true,
-    strict: false,
-    allowHosts: ['api', 'api:8080'],
-    limits: false,
-  })
-})
-
-test('an empty variable counts as absent', () => {
-  expect(withVariables({ WORKSPACE_EMULATOR_PORT: '' }).port).toBe(4010)
-})
-
-test('NO_COLOR turns colours off, unless it is empty', () => {
-  expect(withVariables({ NO_COLOR: '1' }).noColor).toBe(true)
-  expect(withVariables({ NO_COLOR: '' }).noColor).toBe(false)
+test.for<[variable: string, text: string, option: keyof typeof START_OPTIONS, value: unknown]>([
+  ['WORKSPACE_EMULATOR_EPHEMERAL', 'TRUE', 'ephemeral', true],
+  ['WORKSPACE_EMULATOR_STRICT', '0', 'strict', false],
+  ['WORKSPACE_EMULATOR_LIMITS', 'off', 'limits', false],
+  ['WORKSPACE_EMULATOR_ALLOW_HOST', 'api, api:8080', 'allowHosts', ['api', 'api:8080']],
+  // An empty variable counts as absent.
+  ['WORKSPACE_EMULATOR_PORT', '', 'port', 4010],
+  ['NO_COLOR', '1', 'noColor', true],
+  ['NO_COLOR', '', 'noColor', false],
+])('the variable %s with the value "%s" gives %s', ([variable, text, option, value]) => {
+  expect(withVariables({ [variable]: text })).toMatchObject({ [option]: value })
 })
 
 test('all problems are reported at once, each with its flag or variable', async () => {
-  const flags = new Map([['port', ['70000']]])
+  const flags = new Map([
+    ['port', ['70000']],
+    ['data', ['']],
+  ])
   const env = {
     WORKSPACE_EMULATOR_RATE: '-1',
     WORKSPACE_EMULATOR_PROT: '1',
@@ -87,19 +60,14 @@ test('all problems are reported at once, each with its flag or variable', async 
     OTHER: 'x',
   }
   const unknown = await unknownVariables(env, START_OPTIONS, async () => [START_OPTIONS])
-  expect(problemsOf(() => resolveOptions(START_OPTIONS, flags, env, unknown))).toEqual([
+  const problems = [
     'There is no environment variable WORKSPACE_EMULATOR_PROT. Did you mean "WORKSPACE_EMULATOR_PORT"?',
     '--port: "70000" is not a port. Give a whole number from 0 (any free port) to 65535.',
+    '--data: "" is empty. Give a value, or leave it out.',
     'WORKSPACE_EMULATOR_RATE: "-1" is not a rate. Give a number from 0 (the clock is frozen) to 100000.',
     'WORKSPACE_EMULATOR_STRICT: "maybe" is neither on nor off. Give 1 or 0.',
-  ])
-})
-
-test('an empty value on the command line is refused', () => {
-  const flags = new Map([['data', ['']]])
-  expect(problemsOf(() => resolveOptions({ data }, flags, {}))).toEqual([
-    '--data: "" is empty. Give a value, or leave it out.',
-  ])
+  ]
+  expect(() => resolveOptions(START_OPTIONS, flags, env, unknown)).toThrow(new UsageError(problems))
 })
 
 test.for([

@@ -4,17 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PATTERN, runCertify, type Shown } from './cards.ts'
 
+const script = (name: string) => `test/certify/foreign/${name}`
+
 /** Clients of public libraries with their own retries, by the library. They are certified at level A. */
-export const FOREIGN = [
-  'got-retry',
-  'ky',
-  'axios-retry',
-  'undici',
-  'urllib3',
-  'requests',
-  'retryablehttp',
-] as const
-type Library = (typeof FOREIGN)[number]
+const COMMANDS = {
+  'got-retry': () => [process.execPath, script('got.mjs')],
+  ky: () => [process.execPath, script('ky.mjs')],
+  'axios-retry': () => [process.execPath, script('axios.mjs')],
+  undici: () => [process.execPath, script('undici.mjs')],
+  urllib3: () => [python(), '-B', script('urllib3_retry.py')],
+  requests: () => [python(), '-B', script('requests_retry.py')],
+  retryablehttp: () => [builtInGo()],
+}
+type Library = keyof typeof COMMANDS
+export const FOREIGN = Object.keys(COMMANDS) as Library[]
 
 /** What the emulator says of each client, as it was read and judged one by one. */
 export interface JudgedFinding {
@@ -28,25 +31,6 @@ export interface JudgedFinding {
 
 export function judgedFindings(): readonly JudgedFinding[] {
   return JSON.parse(readFileSync('test/certify/foreign/findings.json', 'utf8'))
-}
-
-const script = (name: string) => `test/certify/foreign/${name}`
-
-function commandOf(library: Library): readonly string[] {
-  switch (library) {
-    case 'got-retry':
-      return [process.execPath, script('got.mjs')]
-    case 'axios-retry':
-      return [process.execPath, script('axios.mjs')]
-    case 'urllib3':
-      return [python(), '-B', script('urllib3_retry.py')]
-    case 'requests':
-      return [python(), '-B', script('requests_retry.py')]
-    case 'retryablehttp':
-      return [builtInGo()]
-    default:
-      return [process.execPath, script(`${library}.mjs`)]
-  }
 }
 
 /** A Python with both libraries: that of the system has the packages of the system. */
@@ -76,5 +60,5 @@ function builtInGo(): string {
 }
 
 export function certifyLibrary(library: Library): Promise<readonly Shown[]> {
-  return runCertify(['--timeout', '20s', '--run', PATTERN], commandOf(library))
+  return runCertify(['--timeout', '20s', '--run', PATTERN], COMMANDS[library]())
 }

@@ -20,10 +20,10 @@ test.for([
 })
 
 /** The lines that `clock advance` prints for a result, without the first. */
-async function shown(result: object, flags: readonly string[] = [], width?: number): Promise<string[]> {
+async function shown(result: object, flags: readonly string[] = []): Promise<string[]> {
   const { url } = await fakeControl({ ...RESULT, ...result })
   const argv = ['clock', 'advance', '24h', ...flags, '--url', url]
-  const { code, out } = await command(argv, { NO_COLOR: '1' }, width)
+  const { code, out } = await command(argv)
   const [first, ...lines] = out.split('\n')
   expect([code, first]).toEqual([0, `${START} to ${RESULT.to}`])
   return lines
@@ -95,15 +95,6 @@ test.for([
   [' --only webhook', FAILED],
 ] as const)('the list of events with%s', async ([flags, lines]) => {
   expect(await shown(MIXED, flags.split(' ').slice(1))).toEqual(lines)
-})
-
-test('in a narrow terminal, the line of the automations continues below its text', async () => {
-  expect(await shown({ events: MIXED.events }, [], 60)).toEqual([
-    STARTED,
-    '  2026-03-01T12:01:00.000Z  3 runs of 1 automation until',
-    '                            2026-03-01T12:03:00.000Z; --all',
-    '                            lists them',
-  ])
 })
 
 test.for([

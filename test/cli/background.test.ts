@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { command, temporaryDirectory } from './in-process.ts'
+import { command, temporaryDirectory, withError } from './in-process.ts'
 import { spawnCommand } from './process.ts'
 import { running } from './running.ts'
 
@@ -26,17 +26,16 @@ test('start --detach runs in the background, and stop ends it with its state sav
 test('start --detach fails with the same error as start', async () => {
   const { url } = await running()
   const { port } = new URL(url)
-  const { code, err } = await spawnCommand(['start', '--detach', '--ephemeral', '--port', port]).ended
-  expect([code, err]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is in use.`)])
+  expect(await spawnCommand(['start', '--detach', '--ephemeral', '--port', port]).ended).toEqual(
+    withError(1, `Port ${port} on 127.0.0.1 is in use.`),
+  )
 })
 
 test('stop does not end an emulator inside another program', async () => {
   const { run } = await running()
-  expect(await run('stop')).toEqual({
-    code: 1,
-    out: '',
-    err: expect.stringContaining('The emulator runs inside another program, and ends with it.'),
-  })
+  expect(await run('stop')).toEqual(
+    withError(1, 'The emulator runs inside another program, and ends with it.'),
+  )
 })
 
 test('open opens the dashboard of a sandbox, or prints its address without a browser', async () => {

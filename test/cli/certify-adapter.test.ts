@@ -8,13 +8,10 @@ async function certify(pattern: string, ...adapter: readonly string[]) {
   const flags = ['--adapter', '--json', '--retries', '0', '--run', pattern]
   const { code, out, err } = await command(['certify', ...flags, '--', ...adapter], { PATH })
   const { cases = [] } = out === '' ? {} : JSON.parse(out)
-  const shown = cases.map(
-    (each: { case: string; result: string; reason: string; findings: { code: string }[] }) => [
-      each.case,
-      each.result,
-      // What else was found about a client that passed is not the fact that a test is about.
-      each.reason ?? (each.result === 'passed' ? '' : each.findings[0]?.code),
-    ],
+  // biome-ignore lint/suspicious/noExplicitAny: the assertions are the types.
+  const shown: string[] = cases.map(({ case: name, result, reason, findings }: any) =>
+    // What else was found about a client that passed is not the fact that a test is about.
+    [name, result, ...(result === 'passed' ? [] : [reason ?? findings[0]?.code])].join(' '),
   )
   return { code, err, shown }
 }
@@ -33,26 +30,13 @@ test('the adapter of fetch passes one case of every class but webhooks', async (
   const pattern =
     '{read/slow,list/page-empty-has-more,poll/unknown-enum,stream/ndjson-utf8-split,create-*/server-error,action/server-error}'
   const { code, shown } = await certify(pattern, process.execPath, 'test/certify/fetch.mjs')
-  expect([code, shown.map(([name, result]: string[]) => `${name} ${result}`)]).toEqual([
-    0,
-    [
-      'stream/ndjson-utf8-split passed',
-      'poll/unknown-enum passed',
-      'list/page-empty-has-more passed',
-      'create-with-key/server-error passed',
-      'read/slow passed',
-      'create-without-key/server-error passed',
-      'action/server-error passed',
-    ],
-  ])
+  expect([code, shown]).toEqual([0, Array.from({ length: 7 }, () => expect.stringMatching(/ passed$/))])
 })
 
 test('a stream that ended early is a success for that adapter, and fails', async () => {
   const { code, shown } = await certify('stream/*-at-newline', process.execPath, 'test/certify/fetch.mjs')
-  expect([code, shown]).toEqual([
-    1,
-    [['stream/ndjson-truncated-at-newline', 'failed', 'stream.truncation-accepted']],
-  ])
+  expect(code).toBe(1)
+  expect(shown).toEqual(['stream/ndjson-truncated-at-newline failed stream.truncation-accepted'])
 })
 
 test('the signature of a webhook can be verified with the documented rule', async () => {
@@ -67,35 +51,27 @@ test('the signature of a webhook can be verified with the documented rule', asyn
   )
   expect([correct.code, correct.shown.length]).toEqual([0, 3])
   const careless = await certify('webhook/*', ...verify('true'))
-  expect([careless.code, careless.shown.at(-1)]).toEqual([
-    1,
-    ['webhook/stale-signature', 'failed', 'webhook.misjudged'],
-  ])
+  expect(careless.code).toBe(1)
+  expect(careless.shown.at(-1)).toBe('webhook/stale-signature failed webhook.misjudged')
 })
 
 test('a command that the adapter does not support is not reached', async () => {
   const { code, shown } = await certify('list/server-error', ...answering('{ unsupported: true }'))
-  expect([code, shown]).toEqual([
-    2,
-    [['list/server-error', 'not_reached', 'The adapter does not support list_all.']],
-  ])
+  expect(code).toBe(2)
+  expect(shown).toEqual(['list/server-error not_reached The adapter does not support list_all.'])
 })
 
 test('an adapter that ends instead of answering fails', async () => {
   const { code, shown } = await certify('list/server-error', 'true')
-  expect([code, shown]).toEqual([1, [['list/server-error', 'failed', 'client.ended']]])
+  expect([code, shown]).toEqual([1, ['list/server-error failed client.ended']])
 })
 
 test.for(['hello', { error: { kind: 'odd' } }, {}])(
   'the answer %j ends the run with the correct form',
   async (answer) => {
     const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
-    const { code, err } = await certify(
-      'list/server-error',
-      process.execPath,
-      '-e',
-      `console.log(${JSON.stringify(line)})`,
-    )
+    const adapter = nodeClient(`console.log(${JSON.stringify(line)})`)
+    const { code, err } = await certify('list/server-error', ...adapter)
     expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
   },
 )
@@ -115,6 +91,6 @@ test.for(['malformed', 'unknown', 'server', 'timeout'])(
       }
     })()`)
     const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
-    expect([code, shown.map(([, result]: string[]) => result)]).toEqual([0, ['passed', 'passed']])
+    expect([code, shown.length]).toEqual([0, 2])
   },
 )

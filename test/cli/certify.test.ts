@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, nodeClient, temporaryDirectory, temporaryFile, withError } from './in-process.ts'
+import { spawnCommand } from './process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -46,7 +47,6 @@ const IMPATIENT = `${READER}
   const pause = () => 1
   read(3)`
 
-/** Runs `certify` in this process; the client runs in a separate one. */
 function certify(flags: readonly string[], ...client: readonly string[]) {
   return command(['certify', ...flags, '--', ...client], { PATH })
 }
@@ -65,13 +65,18 @@ test('a client that waits as it is told passes', async () => {
 })
 
 test('a client that does not wait fails with the verdict, its fix, and the command that repeats the case', async () => {
-  const { code, out } = await script(['--run', 'read/rate-limited', '--retries', '3'], IMPATIENT)
+  const junit = join(temporaryDirectory(), 'certify.xml')
+  const flags = ['--run', 'read/rate-limited', '--retries', '3', '--junit', junit]
+  const { code, out } = await script(flags, IMPATIENT)
   expect(code).toBe(1)
   const [line, message, fix, again] = out.split('\n')
   expect(line).toMatch(/^FAILED +read\/rate-limited +wait\.(?:none|too-short)$/)
   expect(message).toContain('Retry-After: 2')
   expect(fix).toContain('Fix: Wait as many seconds as Retry-After says')
   expect(again).toContain('Again: workspace-emulator certify --retries 3 --run read/rate-limited -- ')
+  expect(readFileSync(junit, 'utf8')).toMatch(
+    /"><failure type="wait\.(?:none|too-short)" message="[^"<]+">Wait as[^<]+<\/failure>(?:<.*)?<\/testcase>\n<\/testsuite>\n/,
+  )
 })
 
 test('a client that sends nothing is not reached, which is no pass', async () => {
@@ -107,14 +112,17 @@ test('a client that waits longer than the time limit, as it was told, passes wit
 test.for([
   ['read/stall-after-headers', 1, 'timeout.body'],
   ['read/server-error', 2, 'no response had told it to wait'],
-])('%s: a client that still runs at the time limit has exit code %i', async ([pattern, code, reason]) => {
-  const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
+] as const)(
+  '%s: a client that still runs at the time limit has exit code %i',
+  async ([pattern, code, reason]) => {
+    const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
     ${await overAtLimit()}
     const pause = () => (over(), 60_000)
     read(3)`
-  const outcome = await script(['--run', String(pattern), '--timeout', limit.flag], idle)
-  expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(String(reason))])
-})
+    const outcome = await script(['--run', pattern, '--timeout', limit.flag], idle)
+    expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(reason)])
+  },
+)
 
 test('the client gets the sandbox, the keys and the name of its case', async () => {
   const file = join(temporaryDirectory(), 'env.json')
@@ -149,21 +157,14 @@ test('a case whose fault needs a key is not reached by a create without one', as
 test.for([
   ['read/cut-mid-body', 'it ended with 200 (cut off), and the client gave up', '200 (cut off)'],
   ['read/rst-before-headers', 'it ended with no response, and the client gave up', 'no response'],
-])(
+] as const)(
   '%s: what a client got whose response was cut is not called a success',
   async ([pattern, reason, sent]) => {
     const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
-    const { code, out } = await script(['--run', String(pattern), '--json'], careless)
-    expect([code, cardOf(out).cases]).toMatchObject([
-      2,
-      [
-        {
-          result: 'not_reached',
-          reason: expect.stringContaining(String(reason)),
-          sent: [`1 x GET /v1/organization/mcp-servers ${sent}`],
-        },
-      ],
-    ])
+    const { code, out } = await script(['--run', pattern, '--json'], careless)
+    const [shown] = cardOf(out).cases
+    expect([code, shown.result, shown.reason]).toEqual([2, 'not_reached', expect.stringContaining(reason)])
+    expect(shown.sent).toEqual([`1 x GET /v1/organization/mcp-servers ${sent}`])
   },
 )
 
@@ -180,12 +181,8 @@ test('a call that never succeeds is not passed: given up, or refused by the serv
   expect((await script([...flags, '--retries', '0'], once)).code).toBe(0)
   const unknown = READER.replace('{})', "{ key: 'other' })")
   const refused = await script(flags, `${unknown}\nconst pause = () => 1_020\nread(1)`)
-  expect(cardOf(refused.out).cases).toMatchObject([
-    {
-      result: 'not_reached',
-      reason: expect.stringContaining('ended with 401, which is no failure of the case'),
-    },
-  ])
+  const reason = expect.stringContaining('ended with 401, which is no failure of the case')
+  expect(cardOf(refused.out).cases).toMatchObject([{ result: 'not_reached', reason }])
 })
 
 test('a client that repeats a 401 until its time is over fails, although no response told it to wait', async () => {
@@ -202,15 +199,13 @@ test('a client that repeats a 401 until its time is over fails, although no resp
 
 test('a crash of the client is a note, and an error that it reports is none', async () => {
   const served = `${READER}\nconst pause = () => 1_020\nread(1)`
-  const crash = await script(
-    ['--run', 'read/server-error'],
-    `${served}.then(() => { throw new Error('lost') })`,
-  )
+  const flags = ['--run', 'read/server-error']
+  const crash = await script(flags, `${served}.then(() => { throw new Error('lost') })`)
   expect(crash.code).toBe(0)
   expect(crash.out).toMatch(
     /^passed .*\n {4}note client\.ended: The process crashed, and ended with 1\. Error: lost$/m,
   )
-  const reported = await script(['--run', 'read/server-error'], `${served}.then(() => process.exit(3))`)
+  const reported = await script(flags, `${served}.then(() => process.exit(3))`)
   expect([reported.code, reported.out]).toEqual([0, expect.not.stringContaining('client.ended')])
 })
 
@@ -219,10 +214,8 @@ test('a skipped case is not run, and its reason is in the card and in JUnit', as
   const junit = join(temporaryDirectory(), 'certify.xml')
   const flags = ['--run', 'read/{rate-limited,slow}', '--skip-from', skips, '--junit', junit]
   const { code, out } = await certify(flags, process.execPath, '-e', "console.error('a < b')")
-  expect([code, out]).toEqual([
-    2,
-    expect.stringMatching(/^skipped +read\/rate-limited +We never send it\.$/m),
-  ])
+  expect(code).toBe(2)
+  expect(out).toMatch(/^skipped +read\/rate-limited +We never send it\.$/m)
   const xml = readFileSync(junit, 'utf8')
   expect(xml).toContain('tests="2" failures="0" errors="1" skipped="1"')
   expect(xml).toContain('<skipped message="We never send it."/>')
@@ -232,28 +225,12 @@ test('a skipped case is not run, and its reason is in the card and in JUnit', as
   expect(xml).toContain('<system-err>a &lt; b</system-err>')
 })
 
-test('JUnit has a failure for each finding, and is well-formed', async () => {
-  const junit = join(temporaryDirectory(), 'certify.xml')
-  await script(['--run', 'read/rate-limited', '--junit', junit], IMPATIENT)
-  const xml = readFileSync(junit, 'utf8')
-  expect(xml).toMatch(/<failure type="wait\.(?:none|too-short)"/)
-  const open: string[] = []
-  for (const [, close, name, own] of xml.matchAll(
-    /<(\/?)([a-z-]+)(?:\s+[a-z]+="[^"<&]*(?:&(?:amp|lt|gt|quot);[^"<&]*)*")*(\/?)>/g,
-  )) {
-    if (close === '/') expect(open.pop()).toBe(name)
-    else if (own === '') open.push(String(name))
-  }
-  expect(open).toEqual([])
-})
-
 test.for([
   ['read/*', 1, '"read/*" has no reason. Write why it is skipped after the pattern.'],
   ['# a\nread/slw  why', 2, 'no case matches "read/slw". Did you mean "read/slow"?'],
 ] as const)('the skip file %j is refused with its line', async ([text, line, problem]) => {
   const file = temporaryFile('skips', text)
-  const { code, err } = await certify(['--skip-from', file], 'true')
-  expect([code, err]).toEqual([1, expect.stringContaining(`${file}:${line}: ${problem}`)])
+  expect(await certify(['--skip-from', file], 'true')).toEqual(withError(1, `${file}:${line}: ${problem}`))
 })
 
 test.for([
@@ -269,7 +246,7 @@ test.for([
 ] as const)('certify %s ends with %i', async ([line, code, problem]) => {
   const words = line === '' ? [] : line.split(' ')
   const outcome = await command(['certify', ...words], { PATH })
-  expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(problem)])
+  expect(outcome).toMatchObject({ code, err: expect.stringContaining(problem) })
 })
 
 test('copies share one limit: their attempts, simultaneous retries and the time until all are served', async () => {
@@ -280,4 +257,20 @@ test('copies share one limit: their attempts, simultaneous retries and the time 
   expect(report.refused).toBeGreaterThan(0)
   expect(report.attempts_per_call).toBeCloseTo(report.requests / 3, 1)
   expect(report.served_after_ms).toBeGreaterThan(1_000)
+})
+
+test('Ctrl-C ends certify with a summary of the cases that were run', async () => {
+  // Only the first three runs of the client end: so many run at once.
+  const file = temporaryFile('runs', '')
+  const client = `const { appendFileSync, statSync } = require('node:fs')
+    appendFileSync(${JSON.stringify(file)}, '.')
+    if (statSync(${JSON.stringify(file)}).size > 3) setTimeout(() => {}, 60_000)`
+  const argv = ['certify', '--timeout', '50s', '--', process.execPath, '-e', client]
+  const { child, line, ended } = spawnCommand(argv)
+  await line
+  child.kill('SIGINT')
+  const { code, out, err } = await ended
+  expect(code).toBe(130)
+  expect(err).toMatch(/^Stopped: \d+ of \d+ cases were not run\.$/m)
+  expect(out).toMatch(/^\d+ not reached of \d+ cases? in /m)
 })

@@ -7,29 +7,17 @@ import { START } from './running.ts'
 /** A port without a server, and that fetch does not block (it blocks port 1). */
 const SILENT = 'http://127.0.0.1:2'
 
+const LISTS =
+  'data overrides removed never_fired held events failed findings not_judged ahead gaps magic_values problems warnings'.split(
+    ' ',
+  )
+
 /** The body of every response: what any command reads of one. */
 const ANSWER = {
-  ...{
-    data: [],
-    overrides: [],
-    removed: [],
-    never_fired: [],
-    held: [],
-    events: [],
-    failed: [],
-    findings: [],
-  },
-  ...{ values: { k: 1 }, judged: {}, not_judged: [], progress: {}, plan: { pace: {} }, ahead: [], batch: {} },
-  ...{
-    request: { headers: {} },
-    log: { entries: [] },
-    passed: true,
-    expected: {},
-    gaps: [],
-    magic_values: [],
-  },
+  ...Object.fromEntries(LISTS.map((name) => [name, []])),
+  ...{ values: { k: 1 }, judged: {}, progress: {}, plan: { pace: {} }, batch: {} },
+  ...{ request: { headers: {} }, log: { entries: [] }, passed: true, expected: {} },
   ...{ from: START, to: START, frozen: null, next: null, active: null, problem: null, last_error: null },
-  ...{ problems: [], warnings: [] },
 }
 
 /** What each command that calls an emulator sends: its calls below /__emulator, and their bodies. */
@@ -169,7 +157,6 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
   ['webhook redeliver d', 'POST /webhooks/deliveries/d/redeliver'],
   ['webhook inbox', 'GET /webhooks/inbox'],
   ['settings get', 'GET /settings'],
-  ['settings set k 5', 'PATCH /settings', { k: 5 }],
   ['settings set k accept', 'PATCH /settings', { k: 'accept' }],
   ['settings set k null', 'PATCH /settings', { k: null }],
   ['assumptions', 'GET /assumptions'],

@@ -1,49 +1,31 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { type SandboxClient, startEmulator } from '../../src/index.ts'
+import { expect, test } from 'vitest'
 import { styledFinding } from '../../src/terminal/conduct-commands.ts'
 import { rendered } from '../../src/terminal/print.ts'
-import { command, execClient } from './in-process.ts'
-
-async function aSandbox(): Promise<{ sandbox: SandboxClient; url: string }> {
-  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
-  onTestFinished(() => emulator.close())
-  return { sandbox: emulator.defaultSandbox, url: emulator.url }
-}
-
-async function retryAtOnce(sandbox: SandboxClient): Promise<void> {
-  await sandbox.faults.preset('rate-limited')
-  for (let n = 0; n < 2; n++)
-    await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers: { 'Idempotency-Key': 'one' } })
-}
+import { execClient } from './in-process.ts'
+import { running } from './running.ts'
 
 test('conduct prints the findings, and --fail-on decides the exit code', async () => {
-  const { sandbox, url } = await aSandbox()
-  await retryAtOnce(sandbox)
-  const { code, out } = await command(['conduct', '--url', url])
+  const { api, run, data } = await running({ fixtures: 'demo' })
+  await run('faults', 'add', 'rate-limited')
+  for (let n = 0; n < 2; n++) await api('/pages', { name: 'Roof plan' }, { 'idempotency-key': 'one' })
+  const { code, out } = await run('conduct')
   expect(code).toBe(0)
   expect(out).toMatch(
     /^2 requests in 1 call: \d errors?.*\nerror wait\.\S+: .*\n {2}requests default-000001, default-000002\n {2}\S/,
   )
-  expect((await command(['conduct', '--url', url, '--fail-on', 'error'])).code).toBe(1)
-  const { findings } = await sandbox.conduct()
-  const except = findings.flatMap(({ code: verdict }) => ['--except', verdict])
-  expect((await command(['conduct', '--url', url, '--fail-on', 'warning', ...except])).code).toBe(0)
-})
-
-test('an unknown verdict is refused with the nearest one', async () => {
-  const { url } = await aSandbox()
-  const { code, err } = await command(['conduct', '--url', url, '--except', 'wait.tooshort'])
-  expect([code, err]).toEqual([1, expect.stringContaining('Did you mean "wait.too-short"?')])
+  expect((await run('conduct', '--fail-on', 'error')).code).toBe(1)
+  const { data: findings } = await data('conduct')
+  const except = findings.flatMap((finding: { code: string }) => ['--except', finding.code])
+  expect((await run('conduct', '--fail-on', 'warning', ...except)).code).toBe(0)
 })
 
 const exec = (flags: readonly string[], times: number) => {
-  const script = `(async () => {
+  const script = `
     await control('POST', '/@w1/__emulator/faults', { preset: 'rate-limited' })
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'one' }
     const page = { sandbox: 'w1', method: 'POST', headers, body: '{"name":"Roof plan"}' }
     for (let n = 0; n < ${times}; n++) await api('/pages', page)
-    await control('DELETE', '/__emulator/sandboxes/w1')
-  })()`
+    await control('DELETE', '/__emulator/sandboxes/w1')`
   return execClient(['--rate', '0', ...flags], script)
 }
 
@@ -66,12 +48,9 @@ test('the summary of exec has the findings, and without --conduct the run does n
 })
 
 test('the severity of a finding has its colour, and its first ten requests are named', async () => {
-  const finding = {
-    ...{ code: 'wait.none', message: 'It did not wait.', section: 'Limits', fix: 'Wait.' },
-    evidence: {},
-  }
+  const finding = { code: 'wait.none', message: 'It did not wait.', section: 'Limits', fix: 'Wait.' }
   const requests = Array.from({ length: 12 }, (_, n) => `r-${n}`)
-  const lines = styledFinding({ ...finding, severity: 'warning', requests })
+  const lines = styledFinding({ ...finding, severity: 'warning', requests, evidence: {} })
   expect(lines.map((line) => rendered(line, { colours: true }))).toEqual([
     '\u001b[33mwarning\u001b[39m wait.none: It did not wait.',
     '  requests r-0, r-1, r-2, r-3, r-4, r-5, r-6, r-7, r-8, r-9 and 2 more',

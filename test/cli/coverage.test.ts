@@ -1,23 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/index.ts'
+import { expect, test } from 'vitest'
 import type { Environment } from '../../src/terminal/options.ts'
 import { command, execClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { running } from './running.ts'
 
 const exec = (flags: readonly string[], path: string, env: Environment = {}) =>
   execClient(flags, `api(${JSON.stringify(path)}).then((each) => each.text())`, env)
 
-async function running() {
-  const emulator = await startEmulator({ port: 0, ephemeral: true, countCoverage: true })
-  onTestFinished(() => emulator.close())
-  return emulator
-}
+const counting = () => running({ fixtures: 'demo', countCoverage: true })
 
 test('coverage prints the counts of each kind, and how to meet the cheapest points', async () => {
-  const emulator = await running()
-  await emulator.defaultSandbox.fetch('/data-views')
-  const { code, out } = await command(['coverage', '--url', emulator.url])
+  const { api, run } = await counting()
+  await api('/data-views')
+  const { code, out } = await run('coverage')
   expect(code).toBe(0)
   expect(out).toMatch(
     /^Coverage: \d+ of \d+ points of the contract \(\d[\d.]* %\)\.\nKIND +MET +POINTS\nstatus +1 +\d+\n/,
@@ -27,11 +23,10 @@ test('coverage prints the counts of each kind, and how to meet the cheapest poin
 })
 
 test('--fail-under ends with 1 below the percentage, and with 0 at it', async () => {
-  const emulator = await running()
-  await emulator.defaultSandbox.fetch('/data-views')
-  const { total, met } = await emulator.defaultSandbox.coverage()
-  const under = (percentage: number) =>
-    command(['coverage', '--url', emulator.url, '--fail-under', String(percentage)])
+  const { api, run, data } = await counting()
+  await api('/data-views')
+  const { total, met } = await data('coverage')
+  const under = (percentage: number) => run('coverage', '--fail-under', String(percentage))
   const low = await under(99)
   expect([low.code, low.err]).toEqual([1, expect.stringMatching(/have met \d[\d.]* %, less than 99 %\.$/)])
   expect((await under((100 * met) / total - 0.01)).code).toBe(0)
@@ -52,20 +47,12 @@ test('exec --coverage writes a file, and later runs add to it', async () => {
   expect(out).toContain(`Coverage: ${met.length} of ${data.length} points`)
 })
 
-test('coverage adds the files of several jobs, and names file and pointer of one that is wrong', async () => {
-  const point = { kind: 'status', how: 'GET /v1/a' }
-  const shard = (a: string | null, b: string | null) =>
-    temporaryFile(
-      'shard.json',
-      JSON.stringify({
-        data: [
-          { ...point, id: 'a', met: a },
-          { ...point, id: 'b', met: b },
-          { ...point, id: 'c', met: null },
-        ],
-      }),
-    )
-  const files = [shard('fault', null), shard('service', 'fault')]
+test('coverage adds the files of several jobs', async () => {
+  const shard = (...all: readonly (string | null)[]) => {
+    const data = all.map((met, n) => ({ kind: 'status', how: 'GET /v1/a', id: String(n), met }))
+    return temporaryFile('shard.json', JSON.stringify({ data }))
+  }
+  const files = [shard('fault', null, null), shard('service', 'fault', null)]
   const { code, out } = await command(['coverage', ...files, '--fail-under', '60', '--json'])
   expect([code, JSON.parse(out)]).toMatchObject([0, { total: 3, met: 2, met_by_faults: 1 }])
 })

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { thisProcess } from '../../src/adapters/storage/process-identity.ts'
@@ -17,17 +17,13 @@ test('a problem is reported with its fix and exit code 1', async () => {
   const data = temporaryDirectory()
   await running({ ephemeral: false, data })
   const { code, out } = await command(['doctor', '--port', '0', '--data', data])
-  expect([code, cells(out)]).toEqual([
-    1,
-    expect.arrayContaining([
-      `problem | lock | ${data} is in use by process ${process.pid}. Stop it, or give another directory with --data.`,
-    ]),
-  ])
+  const use = `${data} is in use by process ${process.pid}. Stop it, or give another directory with --data.`
+  expect([code, cells(out)]).toEqual([1, expect.arrayContaining([`problem | lock | ${use}`])])
   const { out: json } = await command(['doctor', '--json', '--port', '0', '--data', data])
   expect(JSON.parse(json)).toMatchObject({ ok: false })
 })
 
-test('the lock of a process that has ended is not a problem, and neither is the old lock of a copied folder', () => {
+test('the lock of an ended process and the old one of a copied folder are no problem, a directory in its place is', () => {
   const data = temporaryDirectory()
   const path = join(data, 'lock')
   const ended = { ...thisProcess(), pid: 2 ** 22 + 1, nonce: 'a1' }
@@ -40,11 +36,8 @@ test('the lock of a process that has ended is not a problem, and neither is the 
   })
   utimesSync(path, 0, 0)
   expect(lock(data).ok).toBe(true)
-})
-
-test('a directory in place of the lock is a problem', () => {
-  const data = temporaryDirectory()
-  mkdirSync(join(data, 'lock'))
+  rmSync(path)
+  mkdirSync(path)
   expect(lock(data)).toMatchObject({ ok: false, detail: expect.stringContaining('/lock is a directory') })
 })
 

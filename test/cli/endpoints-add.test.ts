@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
-import { commandIn, temporaryDirectory } from './in-process.ts'
+import { commandIn, temporaryDirectory, withError } from './in-process.ts'
 
 const add = (folder: string, ...args: readonly string[]) => commandIn(folder, 'endpoints', 'add', ...args)
 
@@ -94,7 +94,6 @@ test.for([
   ['GET /notes --from none.yaml', 1, 'none.yaml cannot be read (ENOENT)'],
 ] as const)('%s is refused and writes nothing', async ([line, exitCode, message]) => {
   const folder = temporaryDirectory()
-  const { code, err } = await add(folder, ...line.split(' '))
-  expect([code, err]).toEqual([exitCode, expect.stringContaining(message)])
+  expect(await add(folder, ...line.split(' '))).toEqual(withError(exitCode, message))
   expect(readdirSync(folder)).toEqual([])
 })

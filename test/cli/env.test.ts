@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
-import { temporaryFile } from './in-process.ts'
+import { temporaryFile, withError } from './in-process.ts'
 import { running } from './running.ts'
 
 test('env prints the variables of a running emulator, which a shell reads', async () => {
@@ -37,8 +37,7 @@ test('env takes the keys of fixtures of your own, and names the way out without 
   expect(execFileSync('bash', ['-c', show], { encoding: 'utf8' })).toBe(own.token)
   const { data: keys } = await data('state', 'list', 'api_keys')
   for (const { id, kind } of keys) if (kind === 'user') await run('state', 'delete', 'api_keys', id)
-  expect(await run('env', '--fixtures', fixtures)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('No user key of the sandbox is in the fixtures'),
-  })
+  expect(await run('env', '--fixtures', fixtures)).toEqual(
+    withError(1, 'No user key of the sandbox is in the fixtures'),
+  )
 })

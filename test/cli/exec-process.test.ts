@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { command, type Lasting, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand } from './process.ts'
+import { atTerminal } from './terminal.ts'
 
-/** The output of a command of these tests: its process ids, and the address of the emulator. */
 interface CommandOutput {
   readonly pids: readonly number[]
   readonly url: string
@@ -110,22 +110,17 @@ test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-test('children that remain after the command ended by a signal get the signal too', async () => {
+test.for([
+  ['get the signal too', "trap 'kill $!; echo heard > FILE; exit' TERM"],
+  ['are killed one second later if they ignore the signal', "trap '' TERM; echo heard > FILE"],
+] as const)('children that remain after the command ended by a signal %s', async ([, trap]) => {
   const file = join(temporaryDirectory(), 'heard')
-  const below = `trap 'kill $!; echo heard > ${file}; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
+  const below = `${trap.replace('FILE', file)}; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { stop, said } = await execScript(script)
   expect(said.pids).toHaveLength(3)
   expect((await stop()).code).toBe(143)
   expect(readFileSync(file, 'utf8')).toBe('heard\n')
-  await expect.poll(() => isGone(said)).toBe(true)
-})
-
-test('remaining children that ignore the signal are killed one second later', async () => {
-  const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
-  const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
-  const { stop, said } = await execScript(script)
-  expect((await stop()).code).toBe(143)
   await expect.poll(() => isGone(said)).toBe(true)
 })
 
@@ -176,4 +171,51 @@ test('exec ends when npm has ended, because the shell between them does not forw
   const said = await firstLine(shell.stdout)
   shell.kill('SIGTERM')
   await expect.poll(() => isGone(said)).toBe(true)
+})
+
+const CTRL_C = '\u0003'
+
+test('at a terminal, the command of exec gets the keys of a watch mode', async () => {
+  const script = temporaryFile(
+    'watch.cjs',
+    `process.stdin.setRawMode(true).on('data', (key) => process.exit(String(key) === 'q' ? 5 : 6))
+     console.log('watching')`,
+  )
+  const { until, type, ended } = atTerminal(['exec', '--', process.execPath, script])
+  await until(/watching/)
+  type('q')
+  expect(await ended).toBe(5)
+})
+
+test('at a terminal, Ctrl-C reaches the command of exec once, which decides how it ends', async () => {
+  const script = temporaryFile(
+    'server.cjs',
+    `let count = 0
+     process.on('SIGINT', () => { count += 1; setTimeout(() => { console.log('heard ' + count); process.exit(9) }, 200) })
+     setInterval(() => {}, 1000)
+     console.log('serving')`,
+  )
+  const { until, type, ended } = atTerminal(['exec', '--', process.execPath, script])
+  await until(/serving/)
+  type(CTRL_C)
+  await until(/heard 1\b/)
+  expect(await ended).toBe(9)
+})
+
+test('at a terminal, a command that ignores Ctrl-C is killed alone, one second after the second one', async () => {
+  const sleeper = `trap '' INT HUP; sleep 600 & echo "sleeps as $!."; wait; wait`
+  const { until, type, ended } = atTerminal(['exec', '--', 'sh', temporaryFile('deaf.sh', sleeper)])
+  const pid = Number((await until(/sleeps as (\d+)\./))[1])
+  onTestFinished(() => void process.kill(pid, 'SIGKILL'))
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  // Two signals within 100 ms count as one, so it is typed repeatedly.
+  while (!isOver) {
+    type(CTRL_C)
+    await wait(50)
+  }
+  expect(await ended).toBe(130)
+  expect(process.kill(pid, 0)).toBe(true)
 })

@@ -1,16 +1,11 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Summary } from '../../src/cli/exec-summary.ts'
-import type { Environment } from '../../src/terminal/options.ts'
 import { execClient, temporaryDirectory } from './in-process.ts'
 
-/** Runs the body of an asynchronous function as the command. */
-const execScript = (script: string, flags: readonly string[], env: Environment = {}) =>
-  execClient(flags, `(async () => {${script}})()`, env)
-
 async function summaryOf(script: string, flags: readonly string[] = []): Promise<Summary> {
-  const { code, err } = await execScript(script, ['--json', ...flags])
+  const { code, err } = await execClient(['--json', ...flags], script)
   expect(code).toBe(0)
   return JSON.parse(err.split('\n').at(-1) ?? '')
 }
@@ -57,39 +52,27 @@ test('in a GitHub workflow, the summary is appended to the step summary as Markd
   const file = join(temporaryDirectory(), 'summary.md')
   writeFileSync(file, 'before\n\n')
   const script = "await api('/data-views'); process.exitCode = 4"
-  const { code, out, err } = await execScript(script, [], { GITHUB_STEP_SUMMARY: file })
+  const { code, out, err } = await execClient([], script, { GITHUB_STEP_SUMMARY: file })
   expect([code, out, err]).toEqual([4, '', ''])
   const text = readFileSync(file, 'utf8')
   expect(text).toMatch(/^before\n\n### `.*` ended with 4\n\n1 request to the emulator in \d+\.\d s\.\n\n/)
-  expect(text).toContain(
-    '| operation | requests | 2xx |\n| --- | --- | --- |\n| `data-views.list` | 1 | 1 |\n',
-  )
 })
 
 test('the reasons of the refused requests of a failed run are in the summary, for any runner', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
   const script = "await api('/nowhere'); process.exitCode = 4"
-  const { err } = await execScript(script, ['--json'], { GITHUB_STEP_SUMMARY: file })
+  const { err } = await execClient(['--json'], script, { GITHUB_STEP_SUMMARY: file })
   const { refusals } = JSON.parse(err.split('\n').at(-1) ?? '') as Summary
-  expect(refusals).toEqual([
-    {
-      line: 'GET /v1/nowhere  404  default-000001',
-      reasons: [expect.stringMatching(/^It was refused with 404 /), expect.any(String)],
-    },
+  const line = 'GET /v1/nowhere  404  default-000001'
+  expect(refusals).toMatchObject([
+    { line, reasons: [expect.stringMatching(/^It was refused with 404 /), expect.any(String)] },
   ])
-  const text = readFileSync(file, 'utf8')
-  expect(text).toContain(
-    '| `GET /v1/nowhere  404  default-000001` | It was refused with 404 route\\_not\\_found',
-  )
-  expect(text).not.toMatch(/(?<!`)https?:\/\//)
+  expect(readFileSync(file, 'utf8')).toContain(`| \`${line}\` | It was refused with 404 route\\_not\\_found`)
 })
 
 test('a summary that cannot be written causes a warning and nothing else', async () => {
-  const folder = join(temporaryDirectory(), 'folder')
-  mkdirSync(folder)
-  const { code, err } = await execScript('', [], { GITHUB_STEP_SUMMARY: folder })
-  expect([code, err]).toEqual([
-    0,
-    expect.stringContaining(`The summary could not be added to ${folder}: EISDIR`),
-  ])
+  const folder = temporaryDirectory()
+  const { code, err } = await execClient([], '', { GITHUB_STEP_SUMMARY: folder })
+  const warning = `The summary could not be added to ${folder}: EISDIR`
+  expect([code, err]).toEqual([0, expect.stringContaining(warning)])
 })

@@ -5,7 +5,6 @@ import type { LogEntry } from '../../src/core/log/request-log.ts'
 import { Tally } from '../../src/terminal/tally.ts'
 import { running } from './running.ts'
 
-/** A sandbox with one request, and its log entry. */
 async function used() {
   const { emulator, run } = await running()
   await fetch(`${emulator.baseUrl}/data-views`)
@@ -65,17 +64,4 @@ test('a fault from magic values in a request counts', async () => {
   sandbox.log.add({ ...entry, faults })
   sandbox.log.add({ ...entry, faults })
   expect(tally.faults).toEqual([{ id: 'magic:fail', fired: 2 }])
-})
-
-test('each new sandbox is reported once, before its first request', async () => {
-  const { emulator, url } = await running()
-  const told: (readonly [name: string, requests: number])[] = []
-  const stop = emulator.sandboxes.onMade(({ name, log }) => told.push([name, log.requests]))
-  for (const name of ['w1', 'w1', 'w2']) await fetch(`${url}/@${name}/v1/data-views`)
-  stop()
-  await fetch(`${url}/@w3/v1/data-views`)
-  expect(told).toEqual([
-    ['w1', 0],
-    ['w2', 0],
-  ])
 })

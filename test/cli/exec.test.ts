@@ -6,9 +6,9 @@ import {
   command,
   execClient,
   lastingCommand,
-  nodeClient,
   temporaryDirectory,
   temporaryFile,
+  withError,
 } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
@@ -26,8 +26,7 @@ async function execScript(script: string, flags: readonly string[] = [], env: En
   const file = join(temporaryDirectory(), 'out.json')
   const write =
     "const write = (value) => require('fs').writeFileSync(process.env.OUT, JSON.stringify(value));"
-  const words = nodeClient(`${write}(async () => {${script}})()`)
-  const outcome = await exec([...QUIET, ...flags], words, { OUT: file, ...env })
+  const outcome = await execClient([...QUIET, ...flags], write + script, { OUT: file, ...env })
   expect(outcome).toEqual({ code: 0, out: '', err: '' })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
@@ -47,13 +46,9 @@ test.for([
 ] as const)(
   'without a request, exec %j -- sh -c "%s" gets a warning and ends with %i',
   async ([flags, script, code]) => {
-    const outcome = await exec(flags, ['sh', '-c', script])
-    expect([outcome.code, outcome.err]).toEqual([
-      code,
-      expect.stringContaining(
-        'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?',
-      ),
-    ])
+    expect(await exec(flags, ['sh', '-c', script])).toEqual(
+      withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
+    )
   },
 )
 
@@ -69,21 +64,17 @@ test('with --keep the emulator runs after the command until a signal, and the ex
   await hasSaid('The command ended with 3. The emulator still runs')
   const [url, keep] = readFileSync(file, 'utf8').split(' ')
   expect([(await fetch(`${url}/__emulator/ready`)).status, keep]).toEqual([200, 'true'])
-  const { code, err } = await stop()
-  expect([code, err]).toEqual([3, expect.stringContaining(`${url}/__emulator/ui/`)])
+  expect(await stop()).toEqual(withError(3, `${url}/__emulator/ui/`))
   await expect(fetch(`${url}/__emulator/ready`)).rejects.toThrow()
 })
 
 /** Runs a command that sends requests with the demo key, and fails. */
 function execFailing(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
-  const script = `(async () => {
-    for (const path of ${JSON.stringify(paths)}) await api(path)
-    process.exit(3)
-  })()`
-  return exec(flags, nodeClient(script), env)
+  const script = `for (const path of ${JSON.stringify(paths)}) await api(path)
+    process.exit(3)`
+  return execClient(flags, script, env)
 }
 
-/** As {@link execFailing}, with --record-failures. */
 async function execRecorded(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
   const directory = join(temporaryDirectory(), 'new', 'recordings')
   const outcome = await execFailing(paths, env, ['--record-failures', directory, ...flags])
@@ -93,10 +84,8 @@ async function execRecorded(paths: readonly string[], env: Environment = {}, fla
 test('with --record-failures a failed run writes what each sandbox has seen, and prints the commands that repeat it', async () => {
   const { code, err, directory, file } = await execRecorded(['/data-views', '/../@w2/v1/data-views'])
   const other = join(directory, 'sandbox-w2.json')
-  expect([code, err]).toEqual([
-    3,
-    `Recordings of the sandboxes:\n  npx agent-workspace-emulator replay ${file}\n  npx agent-workspace-emulator replay ${other}`,
-  ])
+  const lines = [file, other].map((each) => `\n  npx agent-workspace-emulator replay ${each}`)
+  expect([code, err]).toEqual([3, `Recordings of the sandboxes:${lines.join('')}`])
   for (const each of [file, other]) expect((await command(['replay', each])).out).toMatch(/^1 input /)
 })
 
@@ -112,10 +101,8 @@ test('a recording is named in the summary, and in a GitHub workflow as an annota
   const json = await execRecorded(['/data-views'], {}, ['--json'])
   expect(JSON.parse(json.err)).toMatchObject({ exit_code: 3, recordings: [json.file] })
   const summary = join(temporaryDirectory(), 'summary.md')
-  const { err, file } = await execRecorded(['/data-views'], {
-    GITHUB_ACTIONS: 'true',
-    GITHUB_STEP_SUMMARY: summary,
-  })
+  const workflow = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary }
+  const { err, file } = await execRecorded(['/data-views'], workflow)
   const repeat = `npx agent-workspace-emulator replay ${file}`
   expect(err).toBe(`::notice title=Recordings of the sandboxes::${repeat}`)
   expect(readFileSync(summary, 'utf8')).toContain(`| \`${repeat}\` |`)
@@ -127,25 +114,25 @@ test('a run without requests, and one that succeeds, are not recorded', async ()
   expect(readdirSync(directory)).toEqual([])
 })
 
-test('the command does not run if its recordings could not be written', async () => {
-  const [taken, ran] = [temporaryFile('taken', ''), join(temporaryDirectory(), 'ran')]
-  const { code, err } = await exec(['--record-failures', taken], ['touch', ran])
-  expect([code, existsSync(ran)]).toEqual([1, false])
-  expect(err).toContain(
-    `--record-failures: ${taken} cannot be written (EEXIST). Give the path of a directory`,
-  )
+test.for([
+  ['its recordings could not be written', 'record-failures', 'package.json', 'cannot be written (EEXIST)'],
+  ['the emulator cannot start', 'fixtures', '/nowhere/sandbox.json', '/nowhere/sandbox.json: cannot be read'],
+] as const)('the command does not run if %s', async ([, flag, value, message]) => {
+  const file = join(temporaryDirectory(), 'ran')
+  const { code, err } = await exec([`--${flag}`, value], ['touch', file])
+  expect([code, err, existsSync(file)]).toEqual([1, expect.stringContaining(message), false])
 })
 
 test('recordings that cannot be written at the end are a warning, and the exit code is that of the command', async () => {
   const directory = join(temporaryDirectory(), 'recordings')
-  const script = `(async () => {
+  const script = `
     await api('/data-views')
     require('fs').rmdirSync(${JSON.stringify(directory)})
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
-    process.exit(3)
-  })()`
-  const { code, err } = await exec(['--record-failures', directory], nodeClient(script))
-  expect([code, err]).toEqual([3, expect.stringContaining(`${directory} cannot be written (EEXIST)`)])
+    process.exit(3)`
+  expect(await execClient(['--record-failures', directory], script)).toEqual(
+    withError(3, `${directory} cannot be written (EEXIST)`),
+  )
 })
 
 test('a failed run shows the requests that were refused, the last ten, with the reasons', async () => {
@@ -156,21 +143,18 @@ test('a failed run shows the requests that were refused, the last ten, with the 
   expect(lines[0]).toBe('  GET /v1/nowhere  404  default-000002')
   expect(lines[1]).toMatch(/^ {4}It was refused with 404 route_not_found by the step route: /)
   expect(lines).toContain('  GET /v1/skills/none  404  default-000003')
+  expect(await execFailing(['/data-views'])).toEqual({ code: 3, out: '', err: '' })
   const many = await execFailing(Array.from({ length: 12 }, (_, n) => `/nowhere-${n}`))
-  expect(many.err.split('\n').slice(0, 2)).toEqual([
-    'The emulator refused 12 of 12 requests; the last 10:',
-    '  GET /v1/nowhere-2  404  default-000003',
-  ])
+  expect(many.err).toMatch(/^The emulator refused 12 of 12 requests; the last 10:\n {2}GET \/v1\/nowhere-2 /)
 })
 
 test('the report of a failed run counts the requests of sandboxes that were deleted', async () => {
-  const script = `(async () => {
+  const script = `
     await control('POST', '/__emulator/sandboxes', { name: 'w1' })
     for (const path of ['/nowhere', '/data-views']) await api(path, { sandbox: 'w1' })
     await control('DELETE', '/__emulator/sandboxes/w1')
     await api('/nowhere')
-    process.exit(3)
-  })()`
+    process.exit(3)`
   const { err } = await execClient([], script)
   expect(err.split('\n')[0]).toBe('The emulator refused 2 of 3 requests; the last 1:')
 })
@@ -182,18 +166,13 @@ test('in a GitHub workflow, each refused request of a failed run is an annotatio
   )
 })
 
-test('a failed run without refused requests has no report', async () => {
-  expect(await execFailing(['/data-views'])).toEqual({ code: 3, out: '', err: '' })
-})
-
 test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {
-  const { OTHER, ...found } = await execScript('write(process.env)', [], {
-    OTHER: 'stays',
-    WORKSPACE_API_KEY: 'the key of the real service',
-  })
+  const own = { OTHER: 'stays', WORKSPACE_API_KEY: 'the key of the real service' }
+  const found = await execScript('write(process.env)', [], own)
   const { WORKSPACE_EMULATOR_URL: origin } = found
-  expect([OTHER, origin]).toEqual(['stays', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+  expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(found).toMatchObject({
+    OTHER: 'stays',
     WORKSPACE_BASE_URL: `${origin}/v1`,
     WORKSPACE_API_KEY: 'live_demo_owner',
     WORKSPACE_MEMBER_KEY: 'live_demo_member',
@@ -211,7 +190,7 @@ test('under a proxy the command gets a NO_PROXY for this machine, which keeps th
 
 test('a failed run without requests names the proxy that may have got them', async () => {
   const proxy = { HTTP_PROXY: 'http://proxy.example:3128' }
-  const { err } = await exec([], nodeClient('process.exit(3)'), proxy)
+  const { err } = await execClient([], 'process.exit(3)', proxy)
   expect(err).toContain('HTTP_PROXY is set: a client that ignores NO_PROXY sends its requests to that proxy.')
 })
 
@@ -256,23 +235,14 @@ test.for([
   ['/', 126, '/ cannot be executed (EACCES).'],
   ['', 127, 'There is no command "" on the PATH.'],
 ] as const)('exec -- %j cannot be started: exit code %i', async ([word, code, reason]) => {
-  const outcome = await exec([], [word])
-  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(reason)])
+  expect(await exec([], [word])).toEqual(withError(code, reason))
 })
 
 test('a script with a missing interpreter has its own error', async () => {
   const script = temporaryFile('script', '#!/nowhere/interpreter\n')
   chmodSync(script, 0o755)
-  const { code, err } = await exec([], [script])
   const reason = `The interpreter in the first line of ${script} does not exist. Install it, or change that line.`
-  expect([code, err]).toEqual([126, reason])
-})
-
-test('the command does not run if the emulator cannot start', async () => {
-  const file = join(temporaryDirectory(), 'out')
-  const { code, err } = await exec(['--fixtures', '/nowhere/sandbox.json'], ['sh', '-c', `touch ${file}`])
-  expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/sandbox.json: cannot be read')])
-  expect(() => readFileSync(file)).toThrow('ENOENT')
+  expect(await exec([], [script])).toEqual(withError(126, reason))
 })
 
 test('a sandbox without keys leaves the variables unchanged and reports it', async () => {
@@ -298,6 +268,6 @@ test('a signal before the start of the command prevents the start', async () => 
   const outcome = exec(['--log-level', 'info'], ['touch', file])
   while (process.listenerCount('SIGHUP') === heard) await new Promise(setImmediate)
   process.emit('SIGHUP')
-  expect(await outcome).toMatchObject({ code: 129, err: expect.stringContaining('SIGHUP: waiting for') })
+  expect(await outcome).toEqual(withError(129, 'SIGHUP: waiting for'))
   expect([existsSync(file), process.listenerCount('SIGHUP')]).toEqual([false, heard])
 })

@@ -1,6 +1,5 @@
 import { serving } from '../support/http-server.ts'
 
-/** A control interface with one fixed response, and the requests that it received. */
 export interface FakeControl {
   readonly url: string
   readonly asked: readonly {
@@ -15,7 +14,6 @@ export function fakeControl(response: object, status = 200): Promise<FakeControl
   return fakeServer(JSON.stringify(response), { status, headers: { 'x-emulator-version': '0.0.0' } })
 }
 
-/** A server that responds to every request with one text. */
 export async function fakeServer(
   response: string,
   {

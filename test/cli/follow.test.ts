@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SandboxEvent } from '../../src/index.ts'
 import { happened } from '../../src/terminal/clock-lines.ts'
-import { lastingCommand } from './in-process.ts'
+import { lastingCommand, withError } from './in-process.ts'
 import { running } from './running.ts'
 
 test('requests --follow prints the log, then each new request that matches', async () => {
@@ -62,6 +62,7 @@ test.for<[string, object, string]>([
 
 test('a type that does not exist is misuse', async () => {
   const { run } = await running()
-  const { code, err } = await run('events', '--follow', '--type', 'requests')
-  expect([code, err]).toEqual([2, expect.stringMatching(/^--type: "requests" is unknown\. Give request, /)])
+  expect(await run('events', '--follow', '--type', 'requests')).toEqual(
+    withError(2, /^--type: "requests" is unknown\. Give request, /),
+  )
 })

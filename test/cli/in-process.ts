@@ -1,15 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/command-line.ts'
 import type { Environment } from '../../src/terminal/options.ts'
 
-/** The output of a command and its exit code. */
 export interface Outcome {
   readonly code: number
   readonly out: string
   readonly err: string
+}
+
+/** The outcome of a command that prints only an error. @param part a part of it */
+export function withError(code: number, part: string | RegExp): Outcome {
+  const err = typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part)
+  return { code, out: '', err }
 }
 
 /** Runs a command in this process. @param width the number of columns of its terminal; absent: it has none */
@@ -134,13 +139,14 @@ export const nodeClient = (script: string) => [
   script,
 ]
 
-/** Runs `exec` in this process with a script of Node as its command, which runs in a separate one. */
+/** Runs `exec` in this process; its command is the body of an asynchronous function of Node in a separate one. */
 export function execClient(
   flags: readonly string[],
   script: string,
   env: Environment = {},
 ): Promise<Outcome> {
-  return command(['exec', ...flags, '--', ...nodeClient(script)], { PATH: process.env.PATH ?? '', ...env })
+  const words = nodeClient(`(async () => {${script}})()`)
+  return command(['exec', ...flags, '--', ...words], { PATH: process.env.PATH ?? '', ...env })
 }
 
 /** A directory that is removed after the test. */

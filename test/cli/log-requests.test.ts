@@ -41,44 +41,25 @@ test('with errors, only failed requests are logged', async () => {
 test('a page that cannot read a response is a failure, and its line has the reason and the fix', async () => {
   const { next, emulator } = await printed('errors')
   const written = next()
-  const page = (origin: string) =>
-    fetch(`${emulator.baseUrl}/pages`, {
-      method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'POST' },
-    })
-  await page('http://localhost:5173')
-  await page('https://app.example')
-  expect(await written).toMatchObject({
-    status: 204,
-    method: 'OPTIONS',
-    cors: {
-      origin: 'https://app.example',
-      detail: expect.stringContaining('may not use the API'),
-      mitigation: 'Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).',
-    },
-  })
+  for (const origin of ['http://localhost:5173', 'https://app.example']) {
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    await fetch(`${emulator.baseUrl}/pages`, { method: 'OPTIONS', headers })
+  }
+  const mitigation = 'Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).'
+  expect(await written).toMatchObject({ status: 204, method: 'OPTIONS', cors: { mitigation } })
 })
 
-test('start --log-requests prints requests on stderr; without it, only a terminal shows them', async () => {
-  for (const [flags, lines] of [
-    [
-      ['--log-requests', 'on'],
-      ['401  GET /v1/data-views', '404  GET /v1/nowhere'],
-    ],
-    [
-      ['--log-requests', 'errors', '--log-format', 'json', '--log-level', 'warn'],
-      ['"status":401', '"status":404'],
-    ],
-    [[], []],
-  ] as const) {
-    const { ready, stop } = await startedEmulator(['--ephemeral', ...flags])
-    await fetch(`${ready.base_url}/data-views`)
-    await fetch(`${ready.base_url}/nowhere`)
-    const { err } = await stop()
-    const requests = err.split('\n').filter((line) => /default-0/.test(line))
-    expect(requests.length).toBe(lines.length)
-    for (const [index, line] of lines.entries()) expect(requests[index]).toContain(line)
-  }
+test.for([
+  ['--log-requests on', ['401  GET /v1/data-views', '404  GET /v1/nowhere']],
+  ['--log-requests errors --log-format json --log-level warn', ['"status":401', '"status":404']],
+  // Only a terminal shows them.
+  ['--log-level info', []],
+] as const)('start %s prints on stderr: %j', async ([flags, lines]) => {
+  const { ready, stop } = await startedEmulator(['--ephemeral', ...flags.split(' ')])
+  for (const path of ['data-views', 'nowhere']) await fetch(`${ready.base_url}/${path}`)
+  const { err } = await stop()
+  const requests = err.split('\n').filter((line) => /default-0/.test(line))
+  expect(requests).toEqual(lines.map((line) => expect.stringContaining(line)))
 })
 
 test.for([

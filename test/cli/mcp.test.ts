@@ -4,7 +4,6 @@ import { boundedLines } from '../../src/tools/mcp/mcp.ts'
 import { mcpServer } from '../../src/tools/mcp/server.ts'
 import { running } from './running.ts'
 
-/** A client of the server in this process, for an emulator with the demo data. */
 async function connected({ readOnly = false } = {}) {
   const { api, url } = await running({ fixtures: 'demo' })
   const server = mcpServer({ readOnly, find: async () => ({ url, isOwn: false }) })
@@ -28,41 +27,26 @@ test('there are at most fifteen tools, each with a description and with hints', 
   expect(tools.length).toBeLessThanOrEqual(15)
   for (const { description, annotations } of tools) {
     expect(description?.length).toBeGreaterThan(20)
-    expect(annotations).toMatchObject({
-      readOnlyHint: expect.any(Boolean),
-      destructiveHint: expect.any(Boolean),
-    })
+    const hint = expect.any(Boolean)
+    expect(annotations).toMatchObject({ readOnlyHint: hint, destructiveHint: hint })
   }
 })
 
 test('with --read-only there are only the tools that change nothing', async () => {
   const { client, call } = await connected({ readOnly: true })
   const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual([
-    'status',
-    'list_requests',
-    'explain_request',
-    'why_did_this_fail',
-    'describe_api',
-    'read_state',
-    'list_faults',
-    'check_conduct',
-  ])
+  expect(tools.map(({ name }) => name).join(' ')).toBe(
+    'status list_requests explain_request why_did_this_fail describe_api read_state list_faults check_conduct',
+  )
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
   await expect(call('reset_sandbox')).rejects.toThrow('not found')
-})
-
-test('status has what a client under test needs', async () => {
-  const { call, url } = await connected()
-  const { text } = await call('status')
-  expect(text).toContain(`${url}/v1`)
-  expect(text).toContain('user live_demo_owner, member live_demo_member, service service_demo')
 })
 
 test('every tool works', async () => {
   const { call, api } = await connected()
   await api('/pages', { name: 'Roof plan' })
-  const calls: readonly (readonly [string, object?, RegExp?])[] = [
+  const calls: readonly (readonly [string, object, RegExp])[] = [
+    ['status', {}, /user live_demo_owner, member live_demo_member, service service_demo/],
     ['list_requests', { status: '2xx', limit: 1 }, /200|201/],
     ['explain_request', { request_id: 'default-000001' }, /POST \/v1\/pages was completed/],
     ['describe_api', {}, /pages\.create/],
@@ -86,7 +70,7 @@ test('every tool works', async () => {
   for (const [name, given, pattern] of calls) {
     const { text, isError } = await call(name, { ...given })
     expect(isError, `${name}: ${text}`).toBe(false)
-    expect(text, name).toMatch(pattern ?? /./)
+    expect(text, name).toMatch(pattern)
   }
 })
 
@@ -95,12 +79,10 @@ test('read_state has the records in pages', async () => {
   const ids = async (given: object) => {
     const { text } = await call('read_state', { collection: 'pages', ...given })
     const [head = '', ...rest] = text.split('\n')
-    return { head, ids: (JSON.parse(rest.join('\n')) as { id: string }[]).map(({ id }) => id) }
+    return [head, ...(JSON.parse(rest.join('\n')) as { id: string }[]).map(({ id }) => id)]
   }
-  const all = await ids({ limit: 1_000 })
-  const second = await ids({ limit: 1, offset: 1 })
-  expect(second.ids).toEqual(all.ids.slice(1, 2))
-  expect(second.head).toBe(`${all.ids.length} records; 1 from offset 1:`)
+  const [, ...all] = await ids({ limit: 1_000 })
+  expect(await ids({ limit: 1, offset: 1 })).toEqual([`${all.length} records; 1 from offset 1:`, all[1]])
 })
 
 test.for([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allCommands } from '../../src/cli/command-line.ts'
-import { command, temporaryFile } from './in-process.ts'
+import { command, temporaryFile, withError } from './in-process.ts'
 import { running } from './running.ts'
 
 test.for([
@@ -51,11 +51,6 @@ test.for([
     'start --latency slow',
     '--latency: "slow" is not a latency. Give a duration such as 300ms, 300-800ms or 2s, at most 60s.',
   ],
-  ['start --log-requests all', '--log-requests: "all" is unknown. Give on, off or errors.'],
-  [
-    'wait --timeout=-1s',
-    '--timeout: "-1s" is not a duration. Give one such as 500ms, 30s, 10m, 24h or PT24H.',
-  ],
   ['completion csh', '<shell>: "csh" is unknown. Give bash, zsh or fish.'],
   ['schema fixtres', '<name>: there is no schema "fixtres". Did you mean "fixtures"?'],
   [
@@ -63,10 +58,9 @@ test.for([
     '<name>: there is no schema "everything". Give one of fixtures, settings, fault-rule, scenario, state.',
   ],
   [
-    'start --port abc --max-open-sandboxes 0 --clock noon',
-    `--port: "abc" is not a port. Give a whole number from 0 (any free port) to 65535.\n--clock: "noon" ${INSTANT}\n--max-open-sandboxes: "0" is not a number of sandboxes. Give a whole number of at least 1.`,
+    'start --port abc --max-open-sandboxes 0 --clock 1900-01-01',
+    `--port: "abc" is not a port. Give a whole number from 0 (any free port) to 65535.\n--clock: "1900-01-01" ${INSTANT}\n--max-open-sandboxes: "0" is not a number of sandboxes. Give a whole number of at least 1.`,
   ],
-  ['start --clock 1900-01-01', `--clock: "1900-01-01" ${INSTANT}`],
   [
     '--port 5 status',
     'too many arguments for \'start\'. Expected 0 arguments but got 1.\nRun "workspace-emulator start --help" for its arguments and flags.\nA command comes before its flags: workspace-emulator status [flags]',
@@ -76,11 +70,9 @@ test.for([
 })
 
 test('an unknown environment variable is an error in every command', async () => {
-  const { code, err } = await command(['status'], { WORKSPACE_EMULATOR_SEEDS: '1' })
-  expect([code, err]).toEqual([
-    2,
-    'There is no environment variable WORKSPACE_EMULATOR_SEEDS. Did you mean "WORKSPACE_EMULATOR_SEED"?',
-  ])
+  const error =
+    'There is no environment variable WORKSPACE_EMULATOR_SEEDS. Did you mean "WORKSPACE_EMULATOR_SEED"?'
+  expect(await command(['status'], { WORKSPACE_EMULATOR_SEEDS: '1' })).toEqual(withError(2, error))
 })
 
 test.for(['--help', '-h', 'help'])('%s prints the help of all commands and is no error', async (word) => {
@@ -94,7 +86,6 @@ test.for([
     'clock advance',
     '--status <status> status of the batch to advance to, instead of its end (default: none)',
   ],
-  ['requests', '--status <status> only requests with this status, such as 429'],
   ['start', '--seed <number> seed of all random decisions (default: 1)'],
   ['faults', 'Usage: workspace-emulator faults [options] [command]'],
 ] as const)('the help of %s says: %s', async ([name, said]) => {
@@ -125,10 +116,7 @@ test('the help ends with the variable of a flag that the command has, and fits a
   })
   expect(new Set(await Promise.all(ends))).toContain('--url')
   const { out } = await command(['--help'], { NO_COLOR: '1' }, 60)
-  expect(out.split('\n').slice(-2)).toEqual([
-    'Without a command, start runs. Its flags:',
-    '  workspace-emulator start --help',
-  ])
+  expect(out).toMatch(/\nWithout a command, start runs\. Its flags:\n {2}workspace-emulator start --help$/)
 })
 
 test('a group without a second word runs its first command', async () => {
@@ -146,11 +134,9 @@ test.for([
   ['faults --json --frist', 2, "unknown option '--frist'"],
 ] as const)('with --json an error is a line of JSON, too: %s', async ([line, code, message]) => {
   const outcome = await command(line.split(' '))
-  expect([outcome.code, outcome.out, outcome.err.includes('\n')]).toEqual([code, '', false])
-  expect(JSON.parse(outcome.err).error).toEqual({
-    exit_code: code,
-    message: expect.stringContaining(message),
-  })
+  expect(outcome).toEqual(withError(code, /^.*$/))
+  expect(JSON.parse(outcome.err).error).toMatchObject({ exit_code: code })
+  expect(JSON.parse(outcome.err).error.message).toContain(message)
 })
 
 test('start and exec report the same error when the emulator cannot start', async () => {
@@ -168,11 +154,6 @@ test.for([
     '{\n  "collections": {\n    "pagees": []\n  }\n}\n',
     'The fixtures cannot be used:\n  FILE:3: /collections/pagees: There is no such collection. Did you mean "pages"?',
   ],
-  [
-    'fixtures',
-    '{\n',
-    'The fixtures cannot be used:\n  FILE:1: is not JSON: expected "," or "}", but the text ends',
-  ],
   ['fixtures', '{"extends": "./demmo.json"}', 'demmo.json: cannot be read, which FILE extends; '],
   [
     'settings',
@@ -183,14 +164,5 @@ test.for([
 ] as const)('start --%s reports the file, line and field of what is wrong: %s', async ([kind, text, err]) => {
   const file = temporaryFile('file.json', text)
   const outcome = await command(['start', '--port', '0', '--ephemeral', `--${kind}`, file])
-  const reported = expect.stringContaining(err.replace('FILE', file))
-  expect(outcome).toEqual({ code: 1, out: '', err: reported })
-})
-
-test.for([
-  ['settings', /^\/nowhere\.json: there is no such file; the path is relative to the working directory$/],
-  ['fixtures', /\/nowhere\.json: cannot be read; .* one of empty, demo, large\.$/],
-] as const)('start --%s reports a missing file', async ([kind, err]) => {
-  const outcome = await command(['start', '--port', '0', '--ephemeral', `--${kind}`, '/nowhere.json'])
-  expect(outcome).toMatchObject({ code: 1, err: expect.stringMatching(err) })
+  expect(outcome).toEqual(withError(1, err.replace('FILE', file)))
 })

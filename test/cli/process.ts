@@ -6,7 +6,6 @@ import type { ReadyLine } from './in-process.ts'
 
 const CLI = 'dist/cli.js'
 
-/** A command that runs in a separate process. */
 export interface Running {
   readonly child: ChildProcess
   /** The first line on stdout; rejects with the output if the process ends without one. */

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { STEPS } from '../../src/core/request/steps.ts'
 import { fakeControl } from './fake-control.ts'
-import { command } from './in-process.ts'
+import { command, withError } from './in-process.ts'
 import { cells, running, START } from './running.ts'
 
-/** An emulator with three logged requests: a page, a page without a name, and an unknown path. */
 async function someRequests() {
   const emulator = await running({ fixtures: 'demo' })
   await emulator.api('/pages', { name: 'Plan' })
@@ -13,7 +12,7 @@ async function someRequests() {
   return emulator
 }
 
-test('requests are listed in columns, one per line, and the list says how many it leaves out', async () => {
+test('requests are listed in columns, one per line, and the list says how many it or the log leaves out', async () => {
   const { run } = await someRequests()
   const lines = [
     'ID              AT                        STATUS  REQUEST               OPERATION     ERROR',
@@ -22,18 +21,14 @@ test('requests are listed in columns, one per line, and the list says how many i
     `default-000003  ${START}  404     GET /v1/data-views/x                route_not_found`,
   ]
   expect((await run('requests')).out.split('\n')).toEqual(lines)
-  expect((await run('requests', '--limit', '1')).out).toMatch(
-    /\nThe newest 1 of 3 matching requests; --limit shows more\.$/,
-  )
+  const one = await run('requests', '--limit', '1')
+  expect(one.out).toMatch(/\nThe newest 1 of 3 matching requests; --limit shows more\.$/)
   expect((await run('requests', '--status', '500')).out).toBe('No request in the log matches.')
   const { out } = await run('requests', '--columns', 'status,path,decided', '--limit', '1')
   expect(cells(out).slice(0, 2)).toEqual(['STATUS | PATH | DECIDED', '404 | /v1/data-views/x | route'])
-})
-
-test('the list says how many requests the log has dropped', async () => {
   const { url } = await fakeControl({ data: [], matched: 0, capacity: 1000, dropped: 5 })
-  const { out } = await command(['requests', '--url', url])
-  expect(out).toContain('The log keeps 1000 requests; 5 older ones were dropped.')
+  const dropped = 'The log keeps 1000 requests; 5 older ones were dropped.'
+  expect((await command(['requests', '--url', url])).out).toContain(dropped)
 })
 
 test('explain describes a request, with the summary first; --json has the unchanged response', async () => {
@@ -41,7 +36,6 @@ test('explain describes a request, with the summary first; --json has the unchan
   const { out } = await run('explain', 'default-000001')
   expect(out).toMatch(/^POST \/v1\/pages was completed with 200 by the step handle: it created pages\//)
   for (const part of [
-    `Request      default-000001 at ${START}\n`,
     'Operation    pages.create: POST /pages\n',
     'Caller       user key key-owner in teamspace teamspace-harbor for user-mara\n',
     'Rate limit   Before this request, 200 of 200 requests per 60 s remained. It counts',
@@ -49,7 +43,6 @@ test('explain describes a request, with the summary first; --json has the unchan
     '\n  ● handle          It responded with 200',
   ])
     expect(out).toContain(part)
-  expect(out).toMatch(/\nChanges\n {2}pages\/[0-9a-f]{24} created\n {4}add \(all\) \{"object":"page"/)
   expect(out).toMatch(/\nAssumptions\n {2}U\d{3} {2}\S/)
   expect((await data('explain', 'default-000001')).steps).toHaveLength(STEPS.length)
 })
@@ -76,11 +69,13 @@ test.for([
   ['explain', 'No API request is in the log of the sandbox default. Send one, or name another'],
 ] as const)('%s has nothing to explain', async ([line, message]) => {
   const { run } = await running()
-  expect(await run(...line.split(' '))).toMatchObject({ code: 1, err: expect.stringContaining(message) })
+  expect(await run(...line.split(' '))).toEqual(withError(1, message))
 })
 
 test('explain prints changes, events, webhooks and faults, and omits absent parts', async () => {
   const rule = { actions: [], sent: null }
+  const sent = { stage: 'after-head', bytes: 120 }
+  const issues = [{ pointer: '', detail: 'no' }]
   const { url } = await fakeControl({
     summary: 'It worked.',
     request: { id: 'x-000001', at: START },
@@ -89,7 +84,6 @@ test('explain prints changes, events, webhooks and faults, and omits absent part
     ...{ steps: [], caller: null, limiter: {}, idempotency: {}, specification: null, response: null },
     changes: [
       { ref: 'b/1', action: 'changed', step: 'poll', patch: [{ op: 'replace', path: '/s', value: 'done' }] },
-      { ref: 'b/2', action: 'deleted', step: 'handle', patch: [{ op: 'remove', path: '' }] },
       { ref: 'b/3', action: 'created', step: 'handle', patch: [{ op: 'add', value: 'x'.repeat(200) }] },
     ],
     scheduled: [{ at: START, ref: 'b/1', description: 'It ends.', instead_of: '2026-01-01T00:00:00.000Z' }],
@@ -97,15 +91,9 @@ test('explain prints changes, events, webhooks and faults, and omits absent part
     deliveries: [{ type: 'b.done', url: 'http://127.0.0.1:9/', about: 'b/1' }],
     faults: [
       { ...rule, rule: 'f1', fired: false, description: 'The operation is another.' },
-      {
-        ...{ rule: 'f2', fired: true, description: 'It fired.', actions: ['respond', 'cut'] },
-        sent: { stage: 'after-head', bytes: 120 },
-      },
+      { ...rule, rule: 'f2', fired: true, description: 'It fired.', actions: ['respond', 'cut'], sent },
     ],
-    error: {
-      ...{ code: 'c', status: 409, mitigation: 'Wait.' },
-      ...{ issues: [{ pointer: '', detail: 'no' }], issues_total: 3 },
-    },
+    error: { code: 'c', status: 409, mitigation: 'Wait.', issues, issues_total: 3 },
     assumptions: [],
   })
   const { out } = await command(['explain', 'x-000001', '--url', url])
@@ -128,8 +116,6 @@ Faults
 Changes
   b/1 changed, by the step poll
     replace /s "done"
-  b/2 deleted
-    remove (all)
   b/3 created
     add (all) "${'x'.repeat(99)}…
 
@@ -151,10 +137,6 @@ test('what a page cannot read, and a query that nothing reads, is in the list an
   const { out } = await run('explain')
   expect(out).toMatch(/^.* so the browser does not let the page read this response\.\n/)
   expect(out).toContain(`Browser\n  ${fix}`)
-  expect(out).toContain(
-    '\nNot read     Nothing reads the query parameter "limt" of data-views.list. Did you mean "limit"?\n',
-  )
-  expect((await run('requests', '--full')).out).toContain(
-    `\n  Pages of https://app.example may not use the API, so the browser does not let the page read this response. ${fix}\n`,
-  )
+  expect(out).toContain('\nNot read     Nothing reads the query parameter "limt" of data-views.list. Did you')
+  expect((await run('requests', '--full')).out).toMatch(/\n {2}Pages of https:\/\/app\.example may not .*\n/)
 })

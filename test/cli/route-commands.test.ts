@@ -5,10 +5,9 @@ import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { serving } from '../support/http-server.ts'
 import { fakeControl } from './fake-control.ts'
-import { command, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { cells, createBatch, running, START } from './running.ts'
+import { command, lastingCommand, temporaryDirectory, temporaryFile, withError } from './in-process.ts'
+import { cells, createBatch, running } from './running.ts'
 
-/** An emulator with the demo data and a batch of two items. */
 async function withBatch() {
   const started = await running({ fixtures: 'demo' })
   return { ...started, id: await createBatch(started, 'a', 'b') }
@@ -43,12 +42,9 @@ test('a refused body is reported with the line of its file, or with the position
   const { run } = await running({ fixtures: 'demo' })
   const file = temporaryFile('page.json', '{\n  "id": "x",\n  "name": 7\n}')
   const refused = async (...argv: string[]) => (await run(...argv)).err
-  expect(await refused('state', 'put', 'pages', 'x', file)).toMatch(
-    /^The document is refused:\n {2}\S+page\.json:3: \/name: /,
-  )
-  expect(await refused('call', 'PUT', 'state/pages/x', file)).toMatch(
-    /^The body is refused:\n {2}\S+page\.json:3: \/name: /,
-  )
+  const place = `is refused:\n  ${file}:3: /name: `
+  expect(await refused('state', 'put', 'pages', 'x', file)).toContain(`The document ${place}`)
+  expect(await refused('call', 'PUT', 'state/pages/x', file)).toContain(`The body ${place}`)
   expect(await refused('state', 'patch', 'pages', 'page-handbook', '{"name"')).toMatch(
     /^<patch>: is not JSON: .* at character 8\. Put it in single quotes, or give the path of a file\.$/,
   )
@@ -73,21 +69,9 @@ test.for([
   ['limits clear data-views', 'Did you mean "data-views.list"? "workspace-emulator call GET /operations"'],
   ['requests --status 4x', '--status: must be a status such as 429, or a class such as 4xx'],
   ['call GET /requests?limit=x', 'One field is not valid: /query/limit: must be an integer'],
-  ['call GET /stub', 'Did you mean'],
-  ['call PUT snapshots/x /nowhere.json', '/nowhere.json: there is no such file'],
 ] as const)('the refusal of "%s" names commands and flags', async ([line, message]) => {
   const { run } = await running({ fixtures: 'demo' })
-  const refused = { code: 1, out: '', err: expect.stringContaining(message) }
-  expect(await run(...line.split(' '))).toEqual(refused)
-})
-
-test('the whole state can be exported to a file and loaded again', async () => {
-  const { run, data } = await running({ fixtures: 'demo' })
-  const file = join(temporaryDirectory(), 'state.json')
-  expect((await run('state', 'export', file)).out).toBe(`State written to ${file}.`)
-  await run('state', 'delete', 'pages', 'page-handbook')
-  expect((await run('state', 'import', file)).code).toBe(0)
-  expect((await data('state', 'get', 'pages', 'page-handbook')).id).toBe('page-handbook')
+  expect(await run(...line.split(' '))).toEqual(withError(1, message))
 })
 
 test('rate windows can be filled and emptied, and limits set', async () => {
@@ -143,9 +127,8 @@ test('call without arguments lists every call, also without an emulator', async 
 
 test('requests can be verified: a failure has exit code 1 and lists the nearest requests', async () => {
   const { run } = await withBatch()
-  expect((await run('requests', 'verify', '{"method": "POST"}', '--exactly', '1')).out).toBe(
-    'Passed: 1 came, wanted exactly 1.',
-  )
+  const passed = await run('requests', 'verify', '{"method": "POST"}', '--exactly', '1')
+  expect(passed.out).toBe('Passed: 1 came, wanted exactly 1.')
   const { code, out } = await run('requests', 'verify', '{"method": "POST", "path": "/v1/pages"}')
   expect([code, out]).toEqual([
     1,
@@ -168,13 +151,10 @@ test('requests can be exported as HAR, with whole addresses and every parameter 
   await api('/data-views?limit=2&limit=3')
   const file = join(temporaryDirectory(), 'requests.har')
   expect((await run('requests', 'export', '--har', file)).out).toBe(`2 requests written to ${file}.`)
-  const { creator, entries } = JSON.parse(readFileSync(file, 'utf8')).log
-  expect(creator.name).toBe('agent-workspace-emulator')
-  expect(entries[0]).toMatchObject({ startedDateTime: START, response: { status: 200, statusText: 'OK' } })
+  const { entries } = JSON.parse(readFileSync(file, 'utf8')).log
   expect(entries[1].request).toMatchObject({
     url: `${url}/v1/data-views?limit=2&limit=3`,
     queryString: ['2', '3'].map((value) => ({ name: 'limit', value })),
-    bodySize: 0,
   })
 })
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
-import { command, type ReadyLine, startedEmulator, temporaryDirectory } from './in-process.ts'
+import { command, type ReadyLine, startedEmulator, temporaryDirectory, withError } from './in-process.ts'
 import { spawnEmulator } from './process.ts'
 
 interface Started {
@@ -14,7 +14,6 @@ interface Started {
   stop(): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
 }
 
-/** An emulator with a folder of scenarios. */
 async function withScenarios<S extends Started>(
   files: Readonly<Record<string, string>>,
   start: (argv: readonly string[]) => Promise<S>,
@@ -96,15 +95,11 @@ test('a FIFO or a device is named and skipped by validate, and refused as the fi
   symlinkSync('/dev/zero', zero)
   writeFiles(folder, { 'good.json': '{"collections": {}}' })
   const { out } = await command(['validate', pipe, zero, join(folder, 'good.json')])
-  expect(out.split('\n')).toEqual([
-    `${pipe}: is a FIFO; only regular files are read`,
-    `${zero}: is a device; only regular files are read`,
-    `${join(folder, 'good.json')}: ok (fixtures)`,
-  ])
-  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(`${pipe}: is a FIFO`),
-  })
+  expect(out).toContain(`${pipe}: is a FIFO; only regular files are read\n${zero}: is a device; only regular`)
+  expect(out).toContain(`${join(folder, 'good.json')}: ok (fixtures)`)
+  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toEqual(
+    withError(1, `${pipe}: is a FIFO`),
+  )
 })
 
 test('a breakpoint in a TypeScript scenario, or in what it imports, is reached at its own line', async () => {

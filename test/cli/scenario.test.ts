@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fakeControl } from './fake-control.ts'
-import { command, temporaryDirectory } from './in-process.ts'
+import { command, temporaryDirectory, withError } from './in-process.ts'
 import { cells, running, START } from './running.ts'
 
 const STORM = {
@@ -69,9 +69,5 @@ test.for([
   ['wrong', 'The scenario "wrong" cannot be started:\n  /fixtures/collections/pages/0/'],
 ] as const)('a start with the scenario %s fails', async ([name, message]) => {
   const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', 'empty', '--scenario', name]
-  expect(await command([...argv, '--scenarios', scenarioFolder()])).toMatchObject({
-    code: 1,
-    out: '',
-    err: expect.stringContaining(message),
-  })
+  expect(await command([...argv, '--scenarios', scenarioFolder()])).toEqual(withError(1, message))
 })

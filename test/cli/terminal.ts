@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A command at a pseudo-terminal. */
 export interface AtTerminal {
   /** The exit code, when it has ended. */
   readonly ended: Promise<number>
-  /** Sends keys. */
   type(keys: string): void
   /** Resolves with the match when the screen, from its start, matches. */
   until(text: RegExp): Promise<RegExpExecArray>

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { kindOf } from '../../src/cli/validate.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
-/** A directory of scenarios that is removed after the test. */
 function folder(files: Readonly<Record<string, string>>): string {
   const directory = temporaryDirectory()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
@@ -20,22 +19,17 @@ test('valid scripts and JSON scenarios are reported as valid, and helper files a
     'b.json': '{"clock": {"rate": 0}}',
   })
   const paths = ['b.json', 'a.ts', '_shared.ts'].map((name) => join(directory, name))
-  expect(await command(['validate', ...paths])).toEqual({
-    code: 0,
-    out: [`${paths[2]}: ok (helper)`, `${paths[0]}: ok (scenario)`, `${paths[1]}: ok (scenario)`].join('\n'),
-    err: '',
-  })
+  const [json, script, helper] = paths
+  const out = `${helper}: ok (helper)\n${json}: ok (scenario)\n${script}: ok (scenario)`
+  expect(await command(['validate', ...paths])).toEqual({ code: 0, out, err: '' })
 })
 
 test('a directory without scenarios is reported as such, and a missing script as missing', async () => {
   const directory = folder({ '_shared.ts': 'export const x = 1\n' })
   expect((await command(['validate', directory])).out).toBe(`${directory}: ok (directory without scenarios)`)
   const file = join(directory, 'nowhere.ts')
-  expect(await command(['validate', file])).toEqual({
-    code: 1,
-    out: `${file}: there is no such file; the path is relative to the working directory`,
-    err: '',
-  })
+  const out = `${file}: there is no such file; the path is relative to the working directory`
+  expect(await command(['validate', file])).toEqual({ code: 1, out, err: '' })
 })
 
 const WRONG = `export default {
@@ -43,37 +37,22 @@ const WRONG = `export default {
     { preset: 'server-eror' },
     { match: { operation: 'pages.creat' }, do: [{ respond: { status: 500 } }] },
   ],
-  pace: { validating: 'soon' },
-  outcomes: [{ status: 'expired' }],
   settings: { 'status.not_fond': 404 },
-  stubs: [{ method: 'GET', path: '/search' }, { method: 'GET', path: 'search' }],
-  timeline: [
-    { at: '1m', do: [{ clock: { advance: '1h' } }] },
-    { at: '2m', do: [{ state: { batch: 'explode' } }] },
-  ],
-  on: { 'batch.done': () => {} },
+  stubs: [{ method: 'GET', path: 'search' }],
+  timeline: [{ at: '2m', do: [{ state: { batch: 'explode' } }] }],
 }
 `
 
-test('every problem has its place and the nearest known name', async () => {
+test('each unknown name has its place and the nearest known one', async () => {
   const file = join(folder({ 'wrong.ts': WRONG }), 'wrong.ts')
   const { code, out } = await command(['validate', file])
   expect(code).toBe(1)
   expect(out.replaceAll(`${file}:`, '').split('\n')).toEqual([
     '3:7: /faults/0/preset: "server-eror" is no preset. Did you mean "server-error"?',
     '4:16: /faults/1/match/operation: "pages.creat" is no operation. Did you mean "pages.create"?',
-    expect.stringMatching(/^6:11: \/pace\/validating: must be a duration such as /),
-    expect.stringMatching(/^7:16: \/outcomes\/0\/status: must be one of "succeeded"/),
-    expect.stringContaining(
-      '8:15: /settings/status.not_fond: There is no setting "status.not_fond". Did you mean',
-    ),
-    expect.stringContaining('9:64: /stubs/1/path: must begin with a slash'),
-    expect.stringContaining('/timeline/0/do/0/clock/freeze: '),
-    expect.stringMatching(
-      /^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known field\. Known fields: /,
-    ),
-    expect.stringContaining('12:33: /timeline/1/do/0/state/batch: "explode" is no move of a batch.'),
-    expect.stringContaining('14:9: /on/batch.done: is no event. Use one of'),
+    expect.stringContaining('6:15: /settings/status.not_fond: There is no setting "status.not_fond". Did'),
+    expect.stringContaining('7:28: /stubs/0/path: must begin with a slash'),
+    expect.stringContaining('8:42: /timeline/0/do/0/state/batch: "explode" is no move of a batch.'),
   ])
 })
 
@@ -94,55 +73,40 @@ test('the additions of a scenario are checked against the sandbox in which it wo
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
   const file = join(folder({ 'wrong.mjs': scenario }), 'wrong.mjs')
-  const { code, out } = await command(['validate', file])
-  expect(code).toBe(1)
-  expect(out).toBe(
-    `${file}:5:7: /fixtures/collections/pagees: There is no such collection. Did you mean "pages"?`,
-  )
+  const out = `${file}:5:7: /fixtures/collections/pagees: There is no such collection. Did you mean "pages"?`
+  expect(await command(['validate', file])).toEqual({ code: 1, out, err: '' })
 })
 
 test('a directory given with --scenarios has to exist', async () => {
   const { code, out } = await command(['validate', '--scenarios', '/nowhere'])
-  expect(code).toBe(1)
-  expect(out).toBe(
-    'demo: ok (fixtures)\n/nowhere: there is no such directory; the path is relative to the working directory',
-  )
-  const missing = await command(['validate', '/nowhere/x.ts'])
-  expect([missing.code, missing.out]).toEqual([1, expect.stringContaining('/nowhere/x.ts: ')])
+  expect([code, out]).toEqual([
+    1,
+    expect.stringContaining('\n/nowhere: there is no such directory; the path'),
+  ])
 })
 
 test('--json contains the columns, too', async () => {
   const file = join(folder({ 'wrong.js': 'export default {\n  descripton: 1,\n}\n' }), 'wrong.js')
-  const { out } = await command(['validate', '--json', file])
-  expect(JSON.parse(out)).toEqual({
-    valid: false,
-    files: [
-      {
-        file,
-        kind: 'scenario',
-        issues: [{ file, line: 2, column: 3, pointer: '/descripton', detail: expect.any(String) }],
-      },
-    ],
-  })
+  const issue = { file, line: 2, column: 3, pointer: '/descripton' }
+  const { valid, files } = JSON.parse((await command(['validate', '--json', file])).out)
+  expect([valid, files]).toMatchObject([false, [{ file, kind: 'scenario', issues: [issue] }]])
 })
 
 test.for([
   [{ 'names.cloud_a': 'x' }, 'settings'],
-  [{ models: [] }, 'settings'],
   [{}, 'fixtures'],
   [{ colections: {} }, 'fixtures'],
-  [{ stubs: [] }, 'fixtures'],
   [{ other: {} }, 'fixtures'],
   [{ description: 'x', pace: {} }, 'scenario'],
   [{ revision: 0, collections: {} }, 'state'],
   [{ format: 2, collections: {}, stubs: [], faults: [], clock: {}, scenario: null }, 'state'],
-  [{ fixtures: { collections: {} } }, 'scenario'],
   [{ on: {} }, 'scenario'],
   [{ timelin: [] }, 'scenario'],
   [{ collections: {}, clock: {} }, 'fixtures'],
 ] as const)('%j is recognized as %s', ([document, kind]) => {
   expect(kindOf(document)).toBe(kind)
 })
+
 test('a file for faults add is checked as a fault rule', async () => {
   const bad = '{\n  "match": {"operation": "pages.creat"},\n  "do": [{"respond": {"status": 500}}]\n}\n'
   const directory = folder({ 'good.json': '{"preset": "rate-limited"}', 'bad.json': bad })

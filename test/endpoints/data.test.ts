@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineEndpoint } from '../../src/endpoints/define.ts'
+import { defineEndpoint, type EndpointRequest } from '../../src/endpoints/define.ts'
 import { testEmulator } from '../support/emulator.ts'
 
 test('responses are given in turn, counted in each sandbox and kept in its state', async () => {
@@ -11,13 +11,8 @@ test('responses are given in turn, counted in each sandbox and kept in its state
       defineEndpoint({ method: 'GET', path: '/circle', responses, cycle: true }),
     ],
   })
-  const statuses = async (path: string) => {
-    const all = []
-    for (let n = 0; n < 3; n++) all.push((await emulator.get(path)).status)
-    return all
-  }
-  expect(await statuses('/turns')).toEqual([202, 200, 200])
-  expect(await statuses('/circle')).toEqual([202, 200, 202])
+  for (const status of [202, 200, 200]) expect((await emulator.get('/turns')).status).toBe(status)
+  for (const status of [202, 200, 202]) expect((await emulator.get('/circle')).status).toBe(status)
   const after = await emulator.restart()
   expect((await after.get('/turns')).status).toBe(200)
   await emulator.control('POST', '/reset')
@@ -60,9 +55,7 @@ test('a stub of the sandbox responds instead of an endpoint, and a function inst
     endpoints: [
       defineEndpoint({ method: 'GET', path: '/search', response: { body: { by: 'data' } } }),
       defineEndpoint({
-        method: 'GET',
-        path: '/search',
-        match: { query: { q: '*' } },
+        ...{ method: 'GET', path: '/search', match: { query: { q: '*' } } },
         handle: ({ query }) => ({ body: { by: 'function', query } }),
       }),
     ],
@@ -109,13 +102,9 @@ test('a key replays the first response, and another body under it is a conflict'
 })
 
 test('an endpoint without auth needs no key, and knows the caller of a request that has one', async () => {
-  const open = defineEndpoint({
-    method: 'GET',
-    path: '/open',
-    auth: false,
-    handle: ({ caller }) => ({ body: { ...caller } }),
-  })
-  const emulator = await testEmulator({ endpoints: [open] })
+  const handle = ({ caller }: EndpointRequest) => ({ body: { ...caller } })
+  const open = { method: 'GET', path: '/open', auth: false, handle } as const
+  const emulator = await testEmulator({ endpoints: [defineEndpoint(open)] })
   const nobody = await emulator.get('/open', { key: 'none' })
   expect([nobody.status, nobody.body.user_id]).toEqual([200, null])
   expect((await emulator.get('/open')).body.user_id).toBe('user-owner')

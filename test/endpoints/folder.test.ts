@@ -26,21 +26,6 @@ test('files of a folder respond, and changed files and helpers are loaded again 
   ])
 })
 
-test('a file that is broken later leaves all files as they were, and its problem has file and line', async () => {
-  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
-  const emulator = await testEmulator({ endpoints: folder })
-  const broken = HELLO('b').replace("'GET'", "'GOT'")
-  put(folder, { 'hello.ts': broken, 'more.ts': HELLO('c').replace('/hello', '/more') })
-  const { body } = await emulator.control('GET', '/endpoints')
-  const problems = [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)]
-  expect(body).toMatchObject({ generation: 1, problems })
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
-  expect((await emulator.get('/more')).status).toBe(404)
-  put(folder, { 'hello.ts': HELLO('b') })
-  expect((await emulator.control('GET', '/endpoints')).body).toMatchObject({ generation: 2, problems: [] })
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
-})
-
 test('a folder that is created after the start is listed and followed', { timeout: 60_000 }, async () => {
   const folder = join(folderWith({}), 'later')
   const emulator = await testEmulator({ endpoints: folder })
@@ -50,18 +35,6 @@ test('a folder that is created after the start is listed and followed', { timeou
   put(folder, { 'x.js': GET_X.replace('/x', '/hello') })
   const status = async () => (await emulator.get('/hello')).status
   await expect.poll(status, { timeout: 30_000 }).toBe(200)
-})
-
-test('a stub for certain requests leaves the others to the present files', async () => {
-  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
-  const emulator = await testEmulator({ endpoints: folder })
-  const match = { query: { q: '1' } }
-  await emulator.control('POST', '/stubs', { method: 'GET', path: '/hello', match, body: { by: 'stub' } })
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
-  put(folder, { 'hello.ts': HELLO('b') })
-  await emulator.control('GET', '/endpoints')
-  expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
-  expect((await emulator.get('/hello?q=1')).body).toEqual({ by: 'stub' })
 })
 
 test('a start with a broken file is refused with file and line', async () => {

@@ -20,54 +20,41 @@ interface Library {
 
 const TEXT = { type: 'string', minLength: 2 }
 
+const ZOD = { imports: "import * as z from 'zod'", query: 'z.object({ page: z.coerce.number().int() })' }
+const ZOD_4 = 'z.strictObject({ text: z.string().min(2), tags: z.array(z.string()) })'
+const VALIBOT = {
+  packages: { valibot: 'valibot' },
+  version: '1.',
+  imports: "import * as v from 'valibot'",
+  body: 'v.strictObject({ text: v.pipe(v.string(), v.minLength(2)), tags: v.array(v.string()) })',
+  query: 'v.object({ page: v.pipe(v.string(), v.transform(Number), v.integer()) })',
+  described: undefined,
+}
+
 const LIBRARIES: Readonly<Record<string, Library>> = {
   'zod 3': {
-    packages: { zod: 'zod3' },
-    version: '3.',
-    imports: "import * as z from 'zod'",
+    ...{ ...ZOD, packages: { zod: 'zod3' }, version: '3.' },
     body: 'z.object({ text: z.string().min(2), tags: z.array(z.string()) }).strict()',
-    query: 'z.object({ page: z.coerce.number().int() })',
     described: undefined,
   },
-  'zod 4': {
-    packages: { zod: 'zod' },
-    version: '4.',
-    imports: "import * as z from 'zod'",
-    body: 'z.strictObject({ text: z.string().min(2), tags: z.array(z.string()) })',
-    query: 'z.object({ page: z.coerce.number().int() })',
-    described: TEXT,
-  },
+  'zod 4': { ...ZOD, packages: { zod: 'zod' }, version: '4.', body: ZOD_4, described: TEXT },
   'zod 4 in the package of zod 3': {
-    packages: { zod: 'zod3' },
-    version: '3.',
+    ...{ ...ZOD, packages: { zod: 'zod3' }, version: '3.', body: ZOD_4 },
     imports: "import * as z from 'zod/v4'",
-    body: 'z.strictObject({ text: z.string().min(2), tags: z.array(z.string()) })',
-    query: 'z.object({ page: z.coerce.number().int() })',
     described: undefined,
   },
-  Valibot: {
-    packages: { valibot: 'valibot' },
-    version: '1.',
-    imports: "import * as v from 'valibot'",
-    body: 'v.strictObject({ text: v.pipe(v.string(), v.minLength(2)), tags: v.array(v.string()) })',
-    query: 'v.object({ page: v.pipe(v.string(), v.transform(Number), v.integer()) })',
-    described: undefined,
-  },
+  Valibot: VALIBOT,
   'Valibot with its converter': {
-    packages: { valibot: 'valibot', '@valibot/to-json-schema': '@valibot/to-json-schema' },
-    version: '1.',
-    imports: "import * as v from 'valibot'\nimport { toStandardJsonSchema } from '@valibot/to-json-schema'",
-    body: 'toStandardJsonSchema(v.strictObject({ text: v.pipe(v.string(), v.minLength(2)), tags: v.array(v.string()) }))',
-    query: 'v.object({ page: v.pipe(v.string(), v.transform(Number), v.integer()) })',
+    ...VALIBOT,
+    packages: { ...VALIBOT.packages, '@valibot/to-json-schema': '@valibot/to-json-schema' },
+    imports: `${VALIBOT.imports}\nimport { toStandardJsonSchema } from '@valibot/to-json-schema'`,
+    body: `toStandardJsonSchema(${VALIBOT.body})`,
     described: TEXT,
   },
   ArkType: {
-    packages: {
-      arktype: 'arktype',
-      '@ark/schema': '@ark/schema',
-      '@ark/util': '@ark/util',
-      arkregex: 'arkregex',
-    },
+    packages: Object.fromEntries(
+      ['arktype', '@ark/schema', '@ark/util', 'arkregex'].map((name) => [name, name]),
+    ),
     version: '2.',
     imports: "import { type } from 'arktype'",
     body: "type({ '+': 'reject', text: 'string >= 2', tags: 'string[]' })",
@@ -104,8 +91,8 @@ const send = async (path, json) => {
 }
 const pointers = ({ status, body }) => [status, ...body.details.errors.map(({ pointer }) => pointer).sort()]
 const document = await (await fetch(emulator.controlUrl + '/openapi.json?api=workspace')).json()
-const name = document.paths['/notes'].post.requestBody.content['application/json'].schema.$ref?.split('/').at(-1)
-const schema = name === undefined ? document.paths['/notes'].post.requestBody.content['application/json'].schema : document.components.schemas[name]
+const { schema: given } = document.paths['/notes'].post.requestBody.content['application/json']
+const schema = document.components.schemas[given.$ref?.split('/').at(-1)] ?? given
 console.log(JSON.stringify({
   made: await send('/notes', { text: 'ab', tags: ['c'] }),
   wrong: pointers(await send('/notes', { text: 'a', tags: ['b', 5], more: 1 })),
@@ -118,7 +105,6 @@ console.log(JSON.stringify({
 if (isGiven) await emulator.close()
 `
 
-/** The project of a user with a library of its own. */
 function project(library: Library): string {
   const source = endpoints(library)
   const folder = folderWith({

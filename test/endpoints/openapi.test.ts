@@ -15,7 +15,10 @@ const tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.array(z.l
 
 const endpoints = [
   defineEndpoint({ method: 'PUT', path: '/tree', body: tree, output: tree, response: {} }),
-  defineEndpoint({ method: 'POST', path: '/tree', body: type({ name: 'string' }), response: {} }),
+  defineEndpoint({
+    ...{ method: 'POST', path: '/tree', body: type({ name: 'string' }), response: {} },
+    ...{ summary: 'Plant a tree', idempotent: true },
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/tree',
@@ -70,6 +73,17 @@ test('each reference in the schemas of a user has a target in the OpenAPI docume
   )
   for (const name of Object.keys(body.components.schemas))
     expect(ajv.getSchema(`document#/components/schemas/${name}`), name).toBeDefined()
+})
+
+test('the OpenAPI document has the name, the summary, the errors and the header of keys of an operation', async () => {
+  const emulator = await testEmulator({ endpoints })
+  const { paths, components } = (await emulator.control('GET', '/openapi.json?api=workspace')).body
+  const { post, put } = paths['/tree']
+  expect(post).toMatchObject({ operationId: 'tree.create', summary: 'Plant a tree' })
+  expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429']))
+  expect(components.schemas.TreeCreateRequest).toMatchObject({ properties: { name: { type: 'string' } } })
+  expect(post.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key' }))
+  expect(JSON.stringify(put)).not.toContain('Idempotency-Key')
 })
 
 test('the OpenAPI document is that of the present files', async () => {

@@ -1,7 +1,5 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
-import { expect, onTestFinished, test } from 'vitest'
-import { mcpServer } from '../../src/tools/mcp/server.ts'
-import { command, nodeClient, temporaryDirectory } from '../cli/in-process.ts'
+import { expect, test } from 'vitest'
+import { command, nodeClient } from '../cli/in-process.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { folderWith, put } from '../support/endpoint-folder.ts'
 
@@ -42,26 +40,6 @@ async function arm({ control }: TestEmulator, rule: object) {
   return body
 }
 
-test.for([
-  ['name', { operation: 'notes.create' }],
-  ['glob', { method: 'POST', path: '*/not*' }],
-] as const)('rules and presets act on an operation of the user by %s, and count it', async ([, match]) => {
-  const emulator = await notes()
-  await arm(emulator, { id: 'own', match, do: [{ respond: { status: 503 } }], times: 1 })
-  expect((await emulator.post('/notes', { text: 'a' })).status).toBe(503)
-  await emulator.control('DELETE', '/faults/own')
-  await arm(emulator, { id: 'lost', preset: 'rst-before-headers', match })
-  await expect(emulator.post('/notes', { text: 'b' })).rejects.toThrow()
-  await emulator.control('DELETE', '/faults/lost')
-  await arm(emulator, { id: 'busy', preset: 'rate-limited', match, when: { first: 1 } })
-  expect((await emulator.post('/notes', { text: 'c' })).headers.get('retry-after')).not.toBeNull()
-  expect((await emulator.post('/notes', { text: 'd' })).status).toBe(201)
-  expect((await emulator.get('/notes')).status).toBe(200)
-  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([
-    { id: 'busy', matched: 2, fired: 1 },
-  ])
-})
-
 test('a glob is no name of an operation', async () => {
   const { control } = await notes()
   const rule = { match: { operation: 'notes.*' }, do: [{ respond: { status: 503 } }] }
@@ -69,47 +47,30 @@ test('a glob is no name of an operation', async () => {
   expect([status, body.message]).toEqual([400, expect.stringContaining('"notes.*" is no operation')])
 })
 
-test('a preset about keys acts on an operation of the user that honours them', async () => {
-  const emulator = await notes()
-  const headers = { 'idempotency-key': 'k' }
-  const match = { operation: 'orders.create' }
-  await arm(emulator, { preset: 'lost-response-after-commit', match, times: 1 })
-  await expect(emulator.post('/orders', { n: 1 }, { headers })).rejects.toThrow()
-  const again = await emulator.post('/orders', { n: 1 }, { headers })
-  expect([again.status, emulator.state('orders')]).toEqual([201, [again.body]])
-})
-
 /** Reads a stream to its end, or to the point where it is cut. */
-async function pieces(emulator: TestEmulator) {
-  const response = await fetch(`${emulator.baseUrl}/words`, {
-    headers: { authorization: 'Bearer live_owner' },
-  })
+async function pieces({ baseUrl }: TestEmulator) {
+  const response = await fetch(`${baseUrl}/words`, { headers: { authorization: 'Bearer live_owner' } })
   const bytes: Buffer[] = []
-  try {
+  const read = async () => {
     for await (const piece of response.body as ReadableStream<Uint8Array>) bytes.push(Buffer.from(piece))
-  } catch {
-    return { whole: false, text: Buffer.concat(bytes).toString() }
   }
-  return { whole: true, text: Buffer.concat(bytes).toString() }
+  const whole = await read().then(
+    () => true,
+    () => false,
+  )
+  return { whole, text: Buffer.concat(bytes).toString() }
 }
 
-test('faults act inside a stream: it is cut, paced, split inside a character, and its lines are changed', async () => {
+test.for([
+  ['cut', { do: [{ cut: { at: { bytes: 9 }, how: 'fin' } }] }, false, WORDS.slice(0, 8)],
+  ['paced', { do: [{ pace: { bytes: 4, gap_ms: 5 } }] }, true, WORDS],
+  ['in another order', { do: [{ lines: { order: 'reverse' } }] }, true, '"rot"\n"blau"\n"grün"\n'],
+  ['split inside a character', { preset: 'ndjson-utf8-split' }, true, WORDS],
+] as const)('a fault acts inside a stream, which is %s', async ([, fault, whole, text]) => {
   const emulator = await notes()
-  const match = { operation: 'words.list' }
-  await arm(emulator, { match, times: 1, do: [{ cut: { at: { bytes: 9 }, how: 'fin' } }] })
-  expect(await pieces(emulator)).toEqual({ whole: false, text: WORDS.slice(0, 8) })
-  await arm(emulator, { match, times: 1, do: [{ pace: { bytes: 4, gap_ms: 5 } }] })
-  expect(await pieces(emulator)).toEqual({ whole: true, text: WORDS })
-  const [paced] = (await emulator.control('GET', '/requests')).body.data.slice(-1)
-  expect(paced.faults).toHaveLength(1)
-  await arm(emulator, { match, times: 1, do: [{ lines: { order: 'reverse' } }] })
-  expect((await pieces(emulator)).text).toBe('"rot"\n"blau"\n"grün"\n')
-  await arm(emulator, { preset: 'ndjson-utf8-split', match })
-  expect(await pieces(emulator)).toEqual({ whole: true, text: WORDS })
-  await arm(emulator, { preset: 'cut-mid-body', match })
-  expect((await pieces(emulator)).whole).toBe(false)
-  const { data } = (await emulator.control('GET', '/faults')).body
-  expect(data.map(({ fired }: { fired: number }) => fired)).toEqual([1, 1, 1, 1, 1])
+  await arm(emulator, { match: { operation: 'words.list' }, ...fault })
+  expect(await pieces(emulator)).toEqual({ whole, text })
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ fired: 1 }])
 })
 
 test('the log has the name, the explanation file and line, also of a response that does not fit its output', async () => {
@@ -187,58 +148,12 @@ test('coverage counts the points of operations of the user, also of those that a
   })
 })
 
-test('OpenAPI has the operation with its schemas, errors and header of keys', async () => {
-  const emulator = await notes()
-  const { paths, components } = (await emulator.control('GET', '/openapi.json?api=workspace')).body
-  const { post, get } = paths['/notes']
-  const named = [post.operationId, post.summary, get.operationId]
-  expect(named).toEqual(['notes.create', 'Write a note', 'notes.list'])
-  expect(components.schemas.NotesCreateRequest).toMatchObject({
-    required: ['text'],
-    properties: { text: { type: 'string', maxLength: 40 } },
-  })
-  expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429']))
-  const parameters = (operation: { parameters: { name: string }[] }) =>
-    operation.parameters.map(({ name }) => name)
-  expect(parameters(post)).not.toContain('Idempotency-Key')
-  expect(parameters(paths['/orders'].post)).toContain('Idempotency-Key')
-})
-
-test('tools of MCP list, describe and explain an operation of the user, and read its records', async () => {
-  const emulator = await notes()
-  await emulator.post('/notes', { text: 'a' })
-  const find = async () => ({ url: emulator.emulator.url, isOwn: false })
-  const server = mcpServer({ readOnly: false, find })
-  const client = new Client({ name: 'test', version: '1' })
-  const [own, other] = InMemoryTransport.createLinkedPair()
-  await server.connect(other)
-  await client.connect(own)
-  onTestFinished(() => client.close())
-  const call = async (name: string, given = {}) => {
-    const { content } = await client.callTool({ name, arguments: given })
-    return content.map((each) => (each.type === 'text' ? each.text : '')).join('\n')
-  }
-  expect(await call('describe_api')).toMatch(/notes\.create\s+.*POST.*\/notes/)
-  expect(await call('describe_api', { operation: 'notes.create' })).toContain('"maxLength": 40')
-  expect(await call('list_requests')).toContain('notes.create')
-  expect(await call('explain_request', { request_id: 'default-000001' })).toMatch(/notes\.ts:6/)
-  expect(await call('read_state')).toMatch(/notes\s+1/)
-  expect(await call('read_state', { collection: 'notes' })).toContain('"text": "a"')
-  const fault = { preset: 'rate-limited', match: { operation: 'notes.list' } }
-  expect(await call('arm_fault', fault)).toContain('notes.list')
-  expect((await emulator.get('/notes')).status).toBe(429)
-  expect(await call('why_did_this_fail')).toMatch(/rate-limited/)
-})
-
 const READER = `
-  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
-  const response = await fetch(base + '/words', { headers: { authorization: 'Bearer ' + key } })
-  const lines = (await response.text()).trim().split('\\n').map((line) => JSON.parse(line))
+  const lines = (await (await api('/words')).text()).trim().split('\\n').map((line) => JSON.parse(line))
   if (lines.length !== 3) throw new Error('three words')`
 
 test('hunt runs the tests under faults at operations of the user', async () => {
-  const folder = temporaryDirectory()
-  put(folder, { 'notes.ts': NOTES })
+  const folder = folderWith({ 'notes.ts': NOTES })
   const flags = ['--endpoints', folder, '--run', 'words.list/{html-error-page,stale-keepalive}', '--json']
   const script = `(async () => {${READER}})()`
   const env = { PATH: process.env.PATH ?? '' }

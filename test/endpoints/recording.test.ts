@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import type { EndpointRequest } from '../../src/endpoints/define.ts'
+import { replayBundle } from '../../src/tools/replay/run.ts'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { folderWith, put } from '../support/endpoint-folder.ts'
@@ -72,7 +73,6 @@ async function used({ get, post, request, control, ...emulator }: TestEmulator) 
   expect(emulator.state('notes').map(({ text }) => text)).toEqual(['Note: b', 'Note: b'])
 }
 
-/** A recording in a file, and its content. */
 async function recorded(emulator: TestEmulator) {
   const { body } = await emulator.control('GET', '/record')
   const file = join(temporaryDirectory(), 'recording.json')
@@ -83,7 +83,7 @@ async function recorded(emulator: TestEmulator) {
 const SAME = / inputs repeated: every output is the same, byte for byte\.$/
 const GIVEN = 'Your own endpoints have responded as recorded; their files were not run.'
 
-test('a recording replays with the results of the endpoints, without their files and without a flag', async () => {
+test('a recording replays with the results and the records of the endpoints, without their files and a flag', async () => {
   const endpoints = folderWith(FILES)
   const emulator = await testEmulator({ endpoints })
   await used(emulator)
@@ -93,13 +93,6 @@ test('a recording replays with the results of the endpoints, without their files
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([0, expect.stringMatching(SAME)])
   expect(out).toContain(GIVEN)
-})
-
-test('a replay stops with the records that the calls had written', async () => {
-  const emulator = await testEmulator({ endpoints: folderWith(FILES) })
-  await used(emulator)
-  const { bundle } = await recorded(emulator)
-  const { replayBundle } = await import('../../src/tools/replay/run.ts')
   const options = { until: bundle.inputs.length, scenarios: temporaryDirectory(), listen: false }
   const replay = await replayBundle(bundle, options)
   const rows = (collection: string) => [...replay.sandbox.store.rows(collection).values()]
@@ -191,11 +184,4 @@ test('keys and secrets of results are placeholders', async () => {
   const { file, bundle } = await recorded(emulator)
   expect(JSON.stringify(bundle)).not.toContain('correct-horse-battery')
   expect((await command(['replay', file])).code).toBe(0)
-})
-
-test('a recording without endpoints has no part about them', async () => {
-  const emulator = await testEmulator()
-  await emulator.get('/agents')
-  const { bundle } = await recorded(emulator)
-  expect(bundle.endpoints).toBeUndefined()
 })

@@ -40,7 +40,6 @@ test('a stream has the form that it names, and no pauses while the clock is froz
   expect(emulator.sandbox.log.entries().map(({ status }) => status)).toEqual([200, 200, 200])
 })
 
-/** Reads a response part by part. */
 async function reader(url: string) {
   const response = await fetch(url, { headers: AUTH })
   const parts = (response.body as ReadableStream<Uint8Array>).getReader()

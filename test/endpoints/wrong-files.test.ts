@@ -8,14 +8,10 @@ const defined = (fields: string) => `import { defineEndpoint } from 'agent-works
 export default defineEndpoint({ ${fields} })
 `
 const GOOD = get('/good')
-const openapi = (paths: unknown, version = '3.1.0') =>
-  JSON.stringify({ openapi: version, info: { title: 'x', version: '1' }, paths })
 
 const VALIDATOR = "{ '~standard': { version: 1, vendor: 'x', validate: async () => ({ value: 1 }) } }"
 const TWICE =
   "['a', 'b'].map((id) => ({ method: 'PUT', path: '/x/{' + id + '}', match: { query: { id } }, response: {} }))"
-const paths = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { get: {} }]))
 
 const x = (fields: string) => get('/x', fields)
 const post = (path: string) => defined(`method: 'POST', path: '${path}', response: {}`)
@@ -78,7 +74,6 @@ const MISTAKES: readonly (readonly [title: string, text: string, problem: RegExp
   ],
 ]
 
-/** A file that is wrong as a whole, and its problem. */
 const WRONG: readonly (readonly [title: string, text: string, problem: RegExp, file?: string])[] = [
   ...MISTAKES.map(
     ([title, text, problem]) => [title, text, new RegExp(`x\\.ts:2:.*${problem.source}`)] as const,
@@ -94,10 +89,7 @@ const WRONG: readonly (readonly [title: string, text: string, problem: RegExp, f
     /x\.js: PUT \/x\/\{b\} is defined at .*x\.js too, with another "path"/,
     'x.js',
   ],
-  ['OpenAPI with a circle of references', openapi({ '/x': { $ref: '#/paths/~1x' } }), /x\.json/, 'x.json'],
-  ['OpenAPI of another version', openapi({}, '2.0'), /x\.json.*must be 3\.0 or 3\.1/, 'x.json'],
-  ['YAML with an anchor', 'a: &a [x]\nb: *a', /x\.yaml/, 'x.yaml'],
-  ['5 MB of paths', openapi(paths(200_000)), /x\.json.*(?:characters|paths)/, 'x.json'],
+  ['OpenAPI of another version', '{"openapi": "2.0"}', /x\.json.*must be 3\.0 or 3\.1/, 'x.json'],
 ]
 
 test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, text, problem })))(
@@ -107,18 +99,18 @@ test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, te
     const folder = folderWith({ 'good.ts': GOOD })
     const emulator = await testEmulator({ endpoints: folder })
     const before = emulator.digest()
-    put(folder, { [file]: text })
+    put(folder, { [file]: text, 'new.ts': get('/new') })
     const { body } = await emulator.control('GET', '/endpoints')
     expect(body.problems.join('\n')).toMatch(problem)
     expect(body.generation).toBe(1)
     expect((await emulator.get('/good')).status).toBe(200)
+    expect((await emulator.get('/new')).status).toBe(404)
     expect(emulator.digest()).toBe(before)
   },
 )
 
 const writes = (body: string) => `handle: ({ records }) => { records('n').insert({}); ${body} }`
 
-/** Functions that fail when they are called, and what the response says. */
 const FAILING: readonly (readonly [title: string, handle: string, message: RegExp])[] = [
   ['throws after a write', writes("throw new Error('boom')"), /x\.ts:2:(\d+:)? .*boom/],
   ['returns a promise', writes('return Promise.resolve({})'), /x\.ts.*returned a promise/],

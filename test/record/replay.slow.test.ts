@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { recording } from './support.ts'
 
-/** Runs a program. @returns its exit code and its whole output */
 function output(file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const options = { env: { ...process.env, NO_COLOR: '1', WORKSPACE_EMULATOR_URL: '', ...env } }
   return new Promise<readonly [code: unknown, text: string]>((done) => {
@@ -13,7 +12,6 @@ function output(file: string, args: readonly string[], env: Readonly<Record<stri
   })
 }
 
-/** A form of a recording, with a change of its text. */
 async function written(form: string, name: string, change: (text: string) => string): Promise<string> {
   const { file } = await recording()
   const { code, out } = await command(['replay', file, '--to', form])
@@ -23,7 +21,6 @@ async function written(form: string, name: string, change: (text: string) => str
   return folder
 }
 
-/** Runs the test of a recording in a project of its own. */
 async function vitest(change: (text: string) => string) {
   const folder = await written('vitest', 'recorded.test.ts', change)
   mkdirSync(join(folder, 'node_modules'))

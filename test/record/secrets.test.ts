@@ -66,12 +66,8 @@ async function plantInRequests(base: string): Promise<void> {
     note: `Authorization: Bearer ${plant('a header in a text')}`,
   }
   expect(await send(`${base}/pages`, 'POST', json, JSON.stringify(body))).toBe(200)
-  const grant = {
-    grant_type: 'authorization_code',
-    code: plant('the code of OAuth'),
-    state: plant('the state of OAuth'),
-    code_verifier: plant('code_verifier'),
-  }
+  const [code, state] = [plant('the code of OAuth'), plant('the state of OAuth')]
+  const grant = { grant_type: 'authorization_code', code, state, code_verifier: plant('code_verifier') }
   await send(`${base}/oauth/token`, 'POST', json, JSON.stringify(grant))
   const form = { ...json, 'content-type': 'application/x-www-form-urlencoded' }
   await send(`${base}/pages`, 'POST', form, `a=1&password=${plant('a form')}`)
@@ -86,17 +82,10 @@ async function plantInRequests(base: string): Promise<void> {
 /** Secrets in what the user gives to the emulator itself, which it must keep. */
 async function plantInDocuments(url: string): Promise<void> {
   const call = async (path: string, body: object) => {
+    const sent = { method: 'POST', body: JSON.stringify(body) }
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(`${url}/__emulator${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
-    expect([path, response.status, response.ok ? '' : await response.text()]).toEqual([
-      path,
-      expect.any(Number),
-      '',
-    ])
+    const response = await fetch(`${url}/__emulator${path}`, { headers, ...sent })
+    expect(response.ok ? '' : await response.text(), path).toBe('')
   }
   await call('/webhooks', {
     url: `http://127.0.0.1:9/hook?token=${plant('the URL of a webhook')}`,
@@ -106,10 +95,7 @@ async function plantInDocuments(url: string): Promise<void> {
     method: 'POST',
     path: '/converse',
     status: 200,
-    headers: {
-      'set-cookie': `s=${plant('a cookie of a stub')}`,
-      'x-access-token': plant('a header of a stub'),
-    },
+    headers: { 'set-cookie': `s=${plant('a cookie')}`, 'x-access-token': plant('a header of a stub') },
     body: { access_token: plant('the body of a stub') },
   })
   await call('/faults', {

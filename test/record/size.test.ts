@@ -17,6 +17,8 @@ test('a recording of fixtures without the shipped records has the whole state', 
   await using emulator = await startEmulator({ listen: false, ephemeral: true, fixtures: 'empty' })
   const bundle = await emulator.defaultSandbox.record()
   expect(bundle.start).toBeUndefined()
+  // Without endpoints of the user there is no part about them.
+  expect(bundle).not.toHaveProperty('endpoints')
   expect(bundle.state).toMatchObject({ revision: 0, schedule: [], collections: { pages: [] } })
 })
 
