@@ -40,6 +40,27 @@ test('a schedule fires at exactly its instants over a month', { tags: ['T35'] },
   expect(firings(emulator)).toEqual(workdays)
 })
 
+test('the runs of a month do not depend on steps, restarts and reloads', { tags: ['T35'] }, async () => {
+  const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
+  const whole = await liveEmulator(automations)
+  await whole.advance('30d')
+  let emulator = await liveEmulator(automations)
+  for (const step of ['8h', '1d', '17h', '90s', '4d', '1ms', '10h']) {
+    await emulator.advance(step)
+    emulator = await emulator.restart()
+  }
+  await emulator.advance('1ms')
+  const saved = documentOf(emulator)
+  for (const astray of ['7d', '90d']) {
+    await emulator.advance(astray)
+    loadDocument(emulator.sandbox, saved)
+  }
+  await emulator.advance(`${START + 30 * DAY - emulator.now()}ms`)
+  expect(firings(emulator).length).toBeGreaterThan(200)
+  expect(emulator.state('agent_runs')).toEqual(whole.state('agent_runs'))
+  expect(ahead(emulator)).toEqual(ahead(whole))
+})
+
 test('a firing queues a run, which is executed a second later', { tags: ['T35', 'R186'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '0 6 * * *')])
   await emulator.advance('18h')

@@ -149,3 +149,33 @@ test('requests of a page of this machine, and its images and links, are not mark
   expect(paths).toEqual(expect.arrayContaining(['/v1/data-views', '/v1/image', '/v1/link']))
   expect(data.filter((entry: object) => 'cors' in entry)).toEqual([])
 })
+
+/** Runs in the page: changes the clock, and opens the stream of events. @returns the first event, or what failed */
+async function controlled(url: string): Promise<string> {
+  try {
+    const headers = { 'Content-Type': 'application/json' }
+    await fetch(`${url}/clock`, { method: 'PATCH', headers, body: '{"rate": 7}' })
+  } catch (error) {
+    return (error as Error).message
+  }
+  return new Promise((resolve) => {
+    const source = new EventSource(`${url}/events`)
+    const end = ({ type }: Event) => {
+      source.close()
+      resolve(type)
+    }
+    source.addEventListener('hello', end)
+    source.addEventListener('error', end)
+  })
+}
+
+test('a page may use the control interface and follow its events only if its origin is allowed', async () => {
+  const page = await home()
+  const { emulator } = await testEmulator({ controlOrigins: [originOf(page)], corsOrigins: ['*', 'null'] })
+  const use = (from: Page | Frame) => from.evaluate(controlled, emulator.controlUrl)
+  for (const other of [await foreign(), await newPage(), await sandboxed(), await home()])
+    expect(await use(other)).toBe(FAILED)
+  expect(emulator.sandbox.clock.rate).toBe(0)
+  expect(await use(page)).toBe('hello')
+  expect(emulator.sandbox.clock.rate).toBe(7)
+})
