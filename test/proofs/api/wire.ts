@@ -5,7 +5,7 @@ import { later } from '../../../src/core/time/realtime.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { mutateBytes } from './bytes.ts'
-import { Connection } from './connection.ts'
+import { Connection, openSocket } from './connection.ts'
 import { corpus } from './corpus.ts'
 import { type OwnProcess, ownProcess } from './emulator.ts'
 import { pick } from './values.ts'
@@ -108,7 +108,7 @@ class Run {
 
   async #normal(description: string): Promise<void> {
     const { port } = this.#emulator
-    const connection = new Connection(port)
+    const connection = new Connection(() => openSocket(port))
     const head = `GET /v1/data-views?limit=1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n\r\n`
     const started = performance.now()
     const response = await connection.exchange(Buffer.from(head))
