@@ -14,7 +14,6 @@ export interface Running {
   readonly started: number
   /** Resident memory in MiB. */
   memory(): number
-  signal(name: NodeJS.Signals): void
   /** Milliseconds of processor time so far, of all threads. */
   processor(): number
   stop(): Promise<void>
@@ -84,9 +83,14 @@ export const say = (what: string, figures: string): void =>
 /** A folder that is removed when this process ends. */
 export function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
 }
+
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 /** Starts what `npm start` starts: demo, seed 1, durable, on a file. */
 export function startDemo(folder: string, cli = 'dist/cli.js'): Promise<Running> {
@@ -143,7 +147,6 @@ function running(child: ChildProcess, port: number, started: number): Running {
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
-    signal: (name) => void child.kill(name),
     processor: () => processorTime(child.pid),
     stop: () => stop(child),
   }

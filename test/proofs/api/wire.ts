@@ -70,15 +70,15 @@ export const f2: Proof = {
       if (from % 10_000 === 0) say(`F2: ${from} mutations`)
     }
     const { code } = await started.stop()
-    const printed = started.log.filter(({ level }) => level === 'error' || level === 'raw')
-    if (printed[0] !== undefined) say(`F2: it printed ${printed[0].message}`)
+    const { defects } = started
+    if (defects[0] !== undefined) say(`F2: it printed ${defects[0].message}`)
     return [
       tried('seed', SEED),
       tried('malformed requests of the corpus', entries.length),
       tried('byte mutations', mutations),
       ...run.figures(scale),
       none('exits before the end', code ?? -1),
-      none('internal errors reported by the emulator', printed.length),
+      none('internal errors reported by the emulator', defects.length),
     ]
   },
 }
