@@ -14,25 +14,20 @@ const JSON_TYPE = { authorization: 'Bearer live_demo_owner', 'content-type': 'ap
 
 /** Starts the built command with a heap of 1 GB. */
 async function started() {
-  const argv = [
-    '--max-old-space-size=1024',
-    'dist/cli.js',
-    'start',
-    '--port',
-    '0',
-    '--ephemeral',
-    '--json',
-    '--rate',
-    '0',
-  ]
+  const flags = ['--port', '0', '--ephemeral', '--json', '--rate', '0']
+  const argv = ['--max-old-space-size=1024', 'dist/cli.js', 'start', ...flags]
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
-  return {
-    url: String(JSON.parse(String(line)).base_url).replace('/v1', ''),
-    pid: child.pid ?? 0,
-    exit: once(child, 'exit'),
+  const url = String(JSON.parse(String(line)).base_url).replace('/v1', '')
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const response = await fetch(`${url}${path}`, { method, headers: JSON_TYPE, ...init })
+    return { status: response.status, text: await response.text() }
   }
+  // The first request loads Express and the control interface.
+  await ask('GET', '/__emulator/health')
+  return { url, ask, pid: child.pid ?? 0, exit: once(child, 'exit') }
 }
 
 /** Asks for health again and again until it is stopped. @returns how long the requests waited, in ms of real time and of work */
@@ -67,20 +62,9 @@ async function lateness(
   return least
 }
 
-function asking(url: string) {
-  return async (method: string, path: string, body?: unknown) => {
-    const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
-    const response = await fetch(`${url}${path}`, { method, headers: JSON_TYPE, ...init })
-    return { status: response.status, text: await response.text() }
-  }
-}
-
 test('health answers beside hostile schemas, on a heap of 1 GB', async () => {
   const emulator = await started()
-  const { url } = emulator
-  const ask = asking(url)
-  // The first request loads Express and the control interface.
-  await ask('GET', '/__emulator/health')
+  const { url, ask } = emulator
   let ran = 0
   const late: Record<string, number> = {}
   for (const [name, output_schema] of Object.entries(HOSTILE_SCHEMAS)) {
@@ -137,8 +121,7 @@ function hostileDocuments(): Readonly<Record<string, string>> {
 
 test('health answers beside hostile fixtures and states, on a heap of 1 GB', async () => {
   const emulator = await started()
-  const ask = asking(emulator.url)
-  await ask('GET', '/__emulator/health')
+  const { ask } = emulator
   const late: Record<string, number> = {}
   for (const [name, document] of Object.entries(hostileDocuments())) {
     const ways = {
@@ -160,7 +143,7 @@ test('health answers beside hostile fixtures and states, on a heap of 1 GB', asy
 
 test('health answers while the clients of a full log are judged, explained and recorded', async () => {
   const emulator = await started()
-  const ask = asking(emulator.url)
+  const { ask } = emulator
   for (let n = 0; n < 1_000; n += 20)
     await Promise.all(
       Array.from({ length: 20 }, (_, m) => ask('POST', '/v1/pages', { wrong: 'x'.repeat(1_000), n: n + m })),
@@ -177,7 +160,7 @@ test('health answers while the clients of a full log are judged, explained and r
 
 test('SIGTERM ends a process that sends the results of a hostile schema', async () => {
   const emulator = await started()
-  const ask = asking(emulator.url)
+  const { ask } = emulator
   const { 'backreference after nested repeat': output_schema = {} } = HOSTILE_SCHEMAS
   const created = await ask('POST', '/v1/batch-predictions', aBatch({ output_schema, items: 500 }))
   const { id } = JSON.parse(created.text) as { id: string }
@@ -191,22 +174,17 @@ test('SIGTERM ends a process that sends the results of a hostile schema', async 
 
 /** HAR files and recordings that were made to cost much. */
 function hostileFiles(): Readonly<Record<string, string>> {
+  const B1 = '{"object":"batch_prediction","id":"b1"}'
+  const OK = { status: 200, headers: [] }
   const entry = (url: string, body: string, method = 'GET') => ({
     startedDateTime: '2026-01-01T00:00:00.000Z',
     request: { method, url: `https://api.example.com/v1${url}`, headers: [] },
-    response: {
-      status: 200,
-      headers: [],
-      content: { size: body.length, mimeType: 'application/json', text: body },
-    },
+    response: { ...OK, content: { size: body.length, mimeType: 'application/json', text: body } },
   })
   const har = (entries: readonly object[]) => JSON.stringify({ log: { version: '1.2', entries } })
-  const many = (count: number, of: (n: number) => object) =>
-    har(Array.from({ length: count }, (_, n) => of(n)))
+  const many = (length: number, of: (n: number) => object) => har(Array.from({ length }, (_, n) => of(n)))
   return {
-    'one batch.har': many(10_000, () =>
-      entry('/batch-predictions/b1', '{"object":"batch_prediction","id":"b1"}'),
-    ),
+    'one batch.har': many(10_000, () => entry('/batch-predictions/b1', B1)),
     'wrong bodies.har': many(10_000, (n) => entry('/data-views', `{"a":${n}}`)),
     'creates.har': many(10_000, (n) => entry('/pages', `{"object":"page","id":"${n}"}`, 'POST')),
     'long paths.har': many(5_000, (n) => entry(`/${'a/'.repeat(200)}${n}`, '{}')),
@@ -221,7 +199,6 @@ function hostileFiles(): Readonly<Record<string, string>> {
 
 test('a hostile HAR file or recording gets an answer of a few lines on a heap of 1 GB, beside an emulator that answers', async () => {
   const emulator = await started()
-  await asking(emulator.url)('GET', '/__emulator/health')
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const [name, text] of Object.entries(hostileFiles())) {

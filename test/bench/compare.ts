@@ -17,9 +17,9 @@ import {
 } from './servers.ts'
 
 /**
- * `npm run bench -- --compare`: compares the emulator with other npm servers, in ratios to the minimal Express application;
- * docs/inside/performance.md shows a table. They are installed into a temporary folder. `--against FILE` replaces them by the command
- * of another build, such as an earlier version, which runs twice: the second shows how far two runs of one build differ.
+ * The first part of `npm run bench`: the emulator in ratios to the minimal Express application. `--compare`: beside other npm
+ * servers, which are installed into a temporary folder; docs/inside/performance.md shows the table. `--against FILE`: beside the
+ * command of another build, such as an earlier version, which runs twice: the second shows how far two runs of one build differ.
  * `--rounds N` takes more time and has less noise.
  */
 const { values } = parseArgs({
@@ -61,6 +61,7 @@ function servers(): readonly Server[] {
   const own = [{ name: 'minimal Express', start: startMinimal, paths: API }, emulator('the emulator')]
   if (values.against !== undefined)
     return [...own, emulator('other build', values.against), emulator('other build again', values.against)]
+  if (values.compare !== true) return own
   installPeers()
   return [
     ...own,
@@ -88,28 +89,18 @@ interface Workload {
 
 const get = (path: string) => ({ method: 'GET', path })
 const post = (path: string, body: string) => ({ method: 'POST', path, body })
-const PAGE = '{"name":"Roof plan"}'
 const BATCH = batchBody(5_000)
 
 const WORKLOADS: readonly Workload[] = [
-  ...[1, 32].flatMap((connections): Workload[] => [
-    {
-      what: `read one batch, ${connections} conn.`,
-      connections,
-      request: ({ batches }, id) => get(`${batches}/${id}`),
-    },
-    {
-      what: `list 100 users, ${connections} conn.`,
-      connections,
-      request: ({ list }) => get(list),
-    },
-    {
-      what: `create a page, ${connections} conn.`,
-      ...(values.against !== undefined && { count: 3_000 }),
-      connections,
-      request: ({ pages }) => post(pages, PAGE),
-    },
-  ]),
+  ...[1, 32].flatMap((connections): Workload[] => {
+    const what = (name: string) => ({ what: `${name}, ${connections} conn.`, connections })
+    const count = values.against === undefined ? {} : { count: 3_000 }
+    return [
+      { ...what('read one batch'), request: ({ batches }, id) => get(`${batches}/${id}`) },
+      { ...what('list 100 users'), request: ({ list }) => get(list) },
+      { ...what('create a page'), ...count, request: ({ pages }) => post(pages, '{"name":"Roof plan"}') },
+    ]
+  }),
   {
     what: 'create a batch of 5,000 items',
     count: 8,
@@ -179,12 +170,7 @@ function print(all: readonly Server[], figures: Figures): void {
     `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} x ${processor?.model.trim() || process.arch}, ${ROUNDS} rounds\n\n`,
   )
   line(['ratio to the minimal Express application', ...names])
-  line(
-    names
-      .map(() => '---:')
-      .concat('---')
-      .reverse(),
-  )
+  line(['---', ...names.map(() => '---:')])
   for (const [what, row] of figures) {
     const yardstick = median(row.get(names[0] as string) as number[])
     const ratios = names.map((name) => (median(row.get(name) as number[]) / yardstick).toFixed(2))
@@ -192,7 +178,8 @@ function print(all: readonly Server[], figures: Figures): void {
     line([what, `1 (${Math.round(yardstick)}${unit === '/s' ? unit : ` ${unit}`})`, ...ratios.slice(1)])
   }
   if (values.against !== undefined) printAgainst(line, figures)
-  else process.stdout.write(`\n${PEERS.map(({ name, lacks }) => `- ${name} ${lacks}.`).join('\n')}\n`)
+  else if (values.compare)
+    process.stdout.write(`\n${PEERS.map(({ name, lacks }) => `- ${name} ${lacks}.`).join('\n')}\n`)
 }
 
 // The quotient of each round, since servers of one round share the speed that the machine has at that time.

@@ -1,9 +1,9 @@
 import type { Page } from '@playwright/test'
 import { RequestLog } from '../../src/core/log/request-log.ts'
-import { perform } from '../../src/core/request/pipeline.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { later } from '../../src/core/time/realtime.ts'
 import { type Dashboard, openDashboard } from '../dashboard/browser.ts'
+import { callOperation } from '../support/call-operation.ts'
 
 /**
  * `npm run bench:dashboard`: the speed of the dashboard with a full log, many batches and many events. It only prints:
@@ -14,20 +14,7 @@ const [ROWS, BATCHES, EVENTS, SECONDS, LOADS] = [10_000, 200, 1_000, 10, 5]
 
 /** Sends a request within this process, which leaves time to the browser. */
 function request(sandbox: Sandbox, name: string, body?: object): void {
-  const operation = sandbox.service.operations.get(name)
-  if (operation === undefined) throw new Error(`there is no operation ${name}`)
-  perform(sandbox, {
-    operation,
-    method: operation.method,
-    path: `/v1${operation.path}`,
-    pathPrefix: '',
-    timing: { began: 0, took: 1, onOver: undefined },
-    chosenBy: 'default',
-    params: {},
-    query: {},
-    headers: { authorization: 'Bearer live_demo_owner' },
-    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as never },
-  })
+  callOperation(sandbox, name, { body, headers: { authorization: 'Bearer live_demo_owner' } })
 }
 
 function fill({ emulator: { sandbox } }: Dashboard): void {
@@ -120,21 +107,12 @@ const longest = (tasks: readonly Task[], by: 'wall' | 'cpu') => Math.max(0, ...t
 const sum = (tasks: readonly Task[]) => tasks.reduce((all, { cpu }) => all + cpu, 0)
 
 async function firstPaint(dashboard: Dashboard, view: string): Promise<void> {
-  const loads: {
-    readonly paint: number
-    readonly rows: number
-    readonly work: number
-    tasks: readonly Task[]
-  }[] = []
+  const loads: { paint: number; rows: number; work: number; tasks: readonly Task[] }[] = []
   for (let n = 0; n < LOADS; n++) {
     const { tasks, at } = await traced(dashboard, () => open(dashboard, view))
     const rows = at('first rows')
-    loads.push({
-      paint: at('firstContentfulPaint'),
-      rows,
-      work: sum(tasks.filter((task) => task.at < rows)),
-      tasks,
-    })
+    const work = sum(tasks.filter((task) => task.at < rows))
+    loads.push({ paint: at('firstContentfulPaint'), rows, work, tasks })
   }
   const middle = (values: readonly number[]) => [...values].sort((a, b) => a - b)[LOADS >> 1] ?? 0
   print(`${view}: first paint`, middle(loads.map(({ paint }) => paint)))

@@ -18,9 +18,8 @@ try {
   for (let round = 0; round < ROUNDS; round++) times.push(await timeOf(file))
   const [first = 0] = times
   times.sort((a, b) => a - b)
-  console.log(
-    `20 exchanges: median ${times[ROUNDS / 2]?.toFixed(0)} ms, the first one ${first.toFixed(0)} ms`,
-  )
+  const median = times[ROUNDS / 2]?.toFixed(0)
+  console.log(`20 exchanges: median ${median} ms, the first one ${first.toFixed(0)} ms`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -29,9 +28,8 @@ try {
 async function recording(): Promise<unknown> {
   await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   const { defaultSandbox: sandbox } = emulator
-  const { id } = (await (await sandbox.fetch('/batch-predictions', { json: aBatch() })).json()) as {
-    id: string
-  }
+  const created = await sandbox.fetch('/batch-predictions', { json: aBatch() })
+  const { id } = (await created.json()) as { id: string }
   for (let n = 0; n < 4; n++) {
     await sandbox.fetch('/pages', { json: aPage({ name: `Page ${n}` }) })
     await sandbox.fetch('/data-views')
@@ -39,12 +37,8 @@ async function recording(): Promise<unknown> {
     await sandbox.clock.advance('10s')
     await sandbox.fetch(`/batch-predictions/${id}`)
   }
-  for (const path of [
-    `/batch-predictions/${id}/results`,
-    '/organization/mcp-servers',
-    '/data-views?offset=1',
-  ])
-    await sandbox.fetch(path)
+  const others = ['/organization/mcp-servers', '/data-views?offset=1']
+  for (const path of [`/batch-predictions/${id}/results`, ...others]) await sandbox.fetch(path)
   return (await fetch(`${emulator.url}/__emulator/requests/har`)).json()
 }
 

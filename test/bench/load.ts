@@ -27,14 +27,8 @@ export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
       headers['content-type'] = 'application/json'
       headers['content-length'] = Buffer.byteLength(shot.body)
     }
-    const req = request({
-      agent,
-      host: '127.0.0.1',
-      port: shot.port,
-      method: shot.method,
-      path: shot.path,
-      headers,
-    })
+    const { port, method, path } = shot
+    const req = request({ agent, host: '127.0.0.1', port, method, path, headers })
     req.on('error', reject)
     req.on('response', (res) => collect(res, keep).then(resolve, reject))
     req.end(shot.body)

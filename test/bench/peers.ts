@@ -53,13 +53,8 @@ const users = Array.from({ length: 100 }, (_, n) => ({
   permissions: { role: 'member', agent_ids: [] },
 }))
 const page = { object: 'page', id: 'page-1', name: 'Roof plan', teamspace_id: 'ts-a', scope: 'teamspace' }
-const batch = {
-  object: 'batch_prediction',
-  id: 'batch-1',
-  status: 'completed',
-  model: 'model-1',
-  metadata: {},
-}
+const about = { status: 'completed', model: 'model-1', metadata: {} }
+const batch = { object: 'batch_prediction', id: 'batch-1', ...about }
 const OURS = {
   list: '/v1/organization/teamspaces/ts-a/users?limit=100',
   pages: '/v1/pages',
@@ -118,12 +113,9 @@ export const PEERS: readonly Peer[] = [
         hostname: '127.0.0.1',
         routes,
         rootChildren: routes.map(({ uuid }) => ({ type: 'route', uuid })),
-        data: buckets.map(([name, value]) => ({
-          uuid: idOf(name),
-          id: name,
-          name,
-          value: JSON.stringify(value),
-        })),
+        data: buckets.map(([name, value]) => {
+          return { uuid: idOf(name), id: name, name, value: JSON.stringify(value) }
+        }),
       })
       const flags = ['--repair', '--disable-log-to-file', '--disable-admin-api', '--port', String(port)]
       return [module('@mockoon/cli/bin/run.js'), 'start', '--data', data, ...flags]
@@ -136,15 +128,8 @@ export const PEERS: readonly Peer[] = [
     paths: SHORT,
     prepare: (folder, port) => {
       const contract = written(folder, 'openapi.json', openApi())
-      return [
-        module('@stoplight/prism-cli/dist/index.js'),
-        'mock',
-        '-h',
-        '127.0.0.1',
-        '-p',
-        String(port),
-        contract,
-      ]
+      const flags = ['-h', '127.0.0.1', '-p', String(port)]
+      return [module('@stoplight/prism-cli/dist/index.js'), 'mock', ...flags, contract]
     },
   },
   {
@@ -162,17 +147,10 @@ function idOf(name: string): string {
 
 function mockoonRoute(name: string) {
   const crud = { uuid: idOf(`r${name}`.slice(0, 6)), type: 'crud', method: '', endpoint: name }
-  const response = {
-    uuid: idOf(`s${name}`.slice(0, 6)),
-    body: '{}',
-    statusCode: 200,
-    bodyType: 'DATABUCKET',
-    databucketID: name,
-    crudKey: 'id',
-    default: true,
-    headers: [{ key: 'content-type', value: 'application/json' }],
-  }
-  return { ...crud, responses: [response] }
+  const uuid = idOf(`s${name}`.slice(0, 6))
+  const body = { body: '{}', bodyType: 'DATABUCKET', databucketID: name, crudKey: 'id' }
+  const headers = [{ key: 'content-type', value: 'application/json' }]
+  return { ...crud, responses: [{ uuid, ...body, statusCode: 200, default: true, headers }] }
 }
 
 function openApi() {

@@ -41,10 +41,8 @@ async function benchCreation(): Promise<void> {
     await response.arrayBuffer()
   }
   const first = (performance.now() - start) / COUNT
-  say(
-    'first request of each, HTTP and client included',
-    `${first.toFixed(3)} ms; then ${perSandbox(before)} kB each`,
-  )
+  const figures = `${first.toFixed(3)} ms; then ${perSandbox(before)} kB each`
+  say('first request of each, HTTP and client included', figures)
 }
 
 function perSandbox(before: number): string {
@@ -70,12 +68,8 @@ async function benchRequests(): Promise<void> {
   const rates = new Map<string, number[]>()
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [way, path, key] of ways) {
-      const shot: Shot = {
-        port: emulator.port,
-        method: 'GET',
-        path: path.replace('/pages', '/data-views?limit=1'),
-        key,
-      }
+      const target = path.replace('/pages', '/data-views?limit=1')
+      const shot: Shot = { port: emulator.port, method: 'GET', path: target, key }
       const rate = await load(shot, { requests: 4_000 }, CONNECTIONS)
       // The first round warms up.
       if (round > 0) rates.set(way, [...(rates.get(way) ?? []), rate])

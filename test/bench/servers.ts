@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -13,7 +14,6 @@ export interface Running {
   readonly started: number
   /** Resident memory in MiB. */
   memory(): number
-  signal(name: NodeJS.Signals): void
   /** Milliseconds of processor time so far, of all threads. */
   processor(): number
   stop(): Promise<void>
@@ -24,68 +24,37 @@ export const KEY = 'live_bench'
 /** A sandbox of one teamspace with a hundred users and a file, and this many pages. */
 export function benchFixtures(pages: number): string {
   const at = '2026-01-01T00:00:00.000Z'
-  const users = Array.from({ length: 100 }, (_, n) => ({
-    id: `user-${n}`,
-    organization_id: 'org-1',
-    email: `user-${n}@example.com`,
-    first_name: 'First',
-    last_name: `Last ${n}`,
-    created_at: at,
-  }))
-  const memberships = users.map(({ id }, n) => ({
-    id: `member-${n}`,
-    teamspace_id: 'ts-a',
-    user_id: id,
-    role: 'member',
-    agent_ids: [],
-    created_at: at,
-  }))
+  const users = Array.from({ length: 100 }, (_, n) => {
+    const name = { first_name: 'First', last_name: `Last ${n}` }
+    const email = `user-${n}@example.com`
+    return { id: `user-${n}`, organization_id: 'org-1', email, ...name, created_at: at }
+  })
+  const within = { teamspace_id: 'ts-a', created_at: at }
+  const memberships = users.map(({ id }, n) => {
+    return { id: `member-${n}`, user_id: id, role: 'member', agent_ids: [], ...within }
+  })
+  const teamspace = { id: 'ts-a', cloud_provider: 'cloud_b', name: 'A', access: 'closed', created_at: at }
+  const key = { id: 'key-1', kind: 'user', token: KEY, user_id: 'user-0', account_admin: true }
   const collections = {
     organizations: [{ id: 'org-1', name: 'Bench' }],
-    teamspaces: [
-      {
-        id: 'ts-a',
-        cloud_provider: 'cloud_b',
-        name: 'A',
-        access: 'closed',
-        created_at: at,
-        _emulator: { organization_id: 'org-1' },
-      },
-    ],
+    teamspaces: [{ ...teamspace, _emulator: { organization_id: 'org-1' } }],
     users,
     memberships,
-    api_keys: [
-      {
-        id: 'key-1',
-        kind: 'user',
-        token: KEY,
-        user_id: 'user-0',
-        organization_id: 'org-1',
-        teamspace_id: 'ts-a',
-        account_admin: true,
-      },
-    ],
+    api_keys: [{ ...key, organization_id: 'org-1', teamspace_id: 'ts-a' }],
     files: [{ id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }],
-    pages: Array.from({ length: pages }, (_, n) => ({
-      id: `page-${n}`,
-      name: `Page ${n}`,
-      teamspace_id: 'ts-a',
-      scope: 'teamspace',
-      created_at: at,
-    })),
+    pages: Array.from({ length: pages }, (_, n) => {
+      return { id: `page-${n}`, name: `Page ${n}`, scope: 'teamspace', ...within }
+    }),
   }
   return JSON.stringify({ collections })
 }
 
 /** The body that creates a batch with this many items. */
 export function batchBody(items: number): string {
+  const properties = { vendor: { type: 'string' }, total: { type: 'number' } }
   return JSON.stringify({
     prompt: 'Read the vendor and the total of the invoice.',
-    output_schema: {
-      type: 'object',
-      properties: { vendor: { type: 'string' }, total: { type: 'number' } },
-      required: ['vendor', 'total'],
-    },
+    output_schema: { type: 'object', properties, required: Object.keys(properties) },
     model: 'model-1',
     completion_window: '24h',
     items: Array.from({ length: items }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
@@ -113,17 +82,15 @@ export const say = (what: string, figures: string): void =>
 
 /** A folder that is removed when this process ends. */
 export function scratch(): string {
-  if (folders.length === 0) process.once('exit', () => folders.forEach(remove))
   const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
   folders.push(folder)
   return folder
 }
 
 const folders: string[] = []
-
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
-}
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 /** Starts what `npm start` starts: demo, seed 1, durable, on a file. */
 export function startDemo(folder: string, cli = 'dist/cli.js'): Promise<Running> {
@@ -164,12 +131,8 @@ async function start(script: string, flags: readonly string[], first = USERS): P
 export async function startOnPort(command: readonly string[], port: number, path: string): Promise<Running> {
   const begin = performance.now()
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
-  let hasEnded = false
-  child.once('exit', () => {
-    hasEnded = true
-  })
   for (;;) {
-    if (hasEnded) throw new Error(`${command.join(' ')} ended before it responded`)
+    if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended before it responded`)
     const response = await shoot(new Agent(), { port, method: 'GET', path, key: KEY }).catch(() => undefined)
     if (response?.status === 200) return running(child, port, performance.now() - begin)
     if (performance.now() - begin > 30_000)
@@ -184,7 +147,6 @@ function running(child: ChildProcess, port: number, started: number): Running {
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
-    signal: (name) => void child.kill(name),
     processor: () => processorTime(child.pid),
     stop: () => stop(child),
   }
@@ -210,8 +172,6 @@ function announcedPort(child: ChildProcess): Promise<number> {
 }
 
 function stop(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve())
-    child.kill('SIGTERM')
-  })
+  child.kill('SIGTERM')
+  return once(child, 'exit').then(() => {})
 }

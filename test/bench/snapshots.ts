@@ -30,13 +30,9 @@ async function time<T>(
 }
 
 async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
-  const options = {
-    port: 0,
-    rate: 0,
-    limits: false,
-    fixtures: JSON.parse(benchFixtures(0)) as JsonObject,
-    ...(where === 'in memory' ? { ephemeral: true } : { data: join(scratch(), 'data') }),
-  }
+  const place = where === 'in memory' ? { ephemeral: true } : { data: join(scratch(), 'data') }
+  const fixtures = JSON.parse(benchFixtures(0)) as JsonObject
+  const options = { port: 0, rate: 0, limits: false, fixtures, ...place }
   let emulator = await openEmulator(options)
   const post = (path: string, body: string) => ask(shotAt(emulator, 'POST', `/v1${path}`, body))
   await post('/batch-predictions', BATCH)

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { Chance } from '../../src/core/random.ts'
 import { Client, Refused } from '../proofs/client.ts'
 import { pause, Stage, type Started } from '../proofs/stage.ts'
-import { Receiver } from './receiver.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 /** The result of some rounds of kills. All fields except the first two must be 0. */
 export interface KillReport {
@@ -35,13 +39,8 @@ interface Acknowledged {
 /** Two clients write to the default sandbox, two to another persistent one. */
 const PREFIXES = ['', '', '/@kept', '/@kept']
 const SANDBOXES = [...new Set(PREFIXES)]
-const BODY = {
-  prompt: 'p',
-  output_schema: { type: 'object', properties: {} },
-  model: 'm',
-  completion_window: '24h',
-  items: [{ file_id: 'file-1', custom_id: 'only' }],
-}
+const BODY = batchBody(1)
+const [TEMPLATE] = sampleRecords.agent_templates ?? []
 
 /**
  * Starts the built emulator on one data directory, lets clients write, kills it with SIGKILL at a random moment, starts it
@@ -51,7 +50,8 @@ const BODY = {
 export async function killRounds(rounds: number, seed = 1): Promise<KillReport> {
   const chance = new Chance(seed, 'kill')
   await using stage = new Stage()
-  await using receiver = await Receiver.open()
+  const told = new Set<string>()
+  await using receiver = await receiverOf(told)
   await prepare(stage, receiver.url)
   const known: Acknowledged = {
     pages: new Set(),
@@ -76,7 +76,7 @@ export async function killRounds(rounds: number, seed = 1): Promise<KillReport> 
     if (saysUnreadable(server)) unreadable += 1
   }
   const last = stage.start()
-  const found = await compare(await last.port, known, receiver.told)
+  const found = await compare(await last.port, known, told)
   if (saysUnreadable(last)) unreadable += 1
   await last.stop()
   return { rounds, acknowledged: countOf(known), ...found, unreadable, refused: known.refused }
@@ -84,6 +84,22 @@ export async function killRounds(rounds: number, seed = 1): Promise<KillReport> 
 
 function countOf({ pages, batches, claims, terminal }: Acknowledged): number {
   return pages.size + batches.size + claims.size + terminal.size
+}
+
+/** Receives webhooks, and notes their result URLs, each of which identifies a batch. */
+async function receiverOf(told: Set<string>) {
+  const server = createServer(async (req, res) => {
+    // The sender may be killed during the request.
+    const body = (await json(req).catch(() => ({}))) as { results_url?: string }
+    if (body.results_url !== undefined) told.add(body.results_url)
+    res.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, [Symbol.asyncDispose]: close }
 }
 
 /** Creates the persistent sandbox, and subscribes a receiver in both sandboxes. */
@@ -109,20 +125,18 @@ async function write(port: number, prefix: string, name: string, known: Acknowle
   }
 }
 
-async function writeOne(
-  client: Client,
-  prefix: string,
-  name: string,
-  turn: number,
-  known: Acknowledged,
-): Promise<void> {
+async function writeOne(client: Client, prefix: string, name: string, turn: number, known: Acknowledged) {
   if (turn === 19) {
     // Only twenty names, so that existing files are replaced as well.
     const snapshot = `s-${known.snapshots.size % 20}`
     await client.post(`${prefix}/__emulator/snapshots`, { name: snapshot })
     known.snapshots.add(`${prefix}/__emulator/snapshots/${snapshot}`)
   } else if (turn === 13) {
-    await client.put(`${prefix}/__emulator/state/agent_templates/${name}`, template(name))
+    await client.put(`${prefix}/__emulator/state/agent_templates/${name}`, {
+      ...TEMPLATE,
+      id: name,
+      claim_token: name,
+    })
     await client.post(`${prefix}/v1/agents/claim`, { claim_token: name })
     known.claims.add(`${prefix} ${name}`)
   } else if (turn % 10 === 8) {
@@ -133,20 +147,6 @@ async function writeOne(
   } else {
     const { id } = await client.post(`${prefix}/v1/pages`, { name })
     known.pages.add(`${prefix} ${id}`)
-  }
-}
-
-function template(claim_token: string) {
-  return {
-    title: 'Reader',
-    description: '',
-    emoji: '*',
-    category: 'any',
-    prompt_examples: [],
-    is_curated_template: true,
-    config: { prompt: '', custom_prompt: '', tools: [] },
-    claim_token,
-    _emulator: { teamspace_id: 'ts-a' },
   }
 }
 

@@ -23,22 +23,12 @@ const PATTERNS: readonly (readonly [pattern: string, text: (chance: Chance) => s
   ['^[A-Z]{2}\\d{4}$', (chance) => `AB${chance.int(1000, 9999)}`],
   ['^[^\\s]{3,10}$', () => 'a_b-c'],
 ]
-const FORMATS: readonly (readonly [format: string, text: string])[] = [
-  ['date', '2026-03-01'],
-  ['date-time', '2026-03-01T10:00:00Z'],
-  ['time', '10:00:00Z'],
-  ['duration', 'P3D'],
-  ['email', 'someone@example.com'],
-  ['hostname', 'host.example'],
-  ['ipv4', '192.0.2.17'],
-  ['ipv6', '2001:db8::1'],
-  ['uri', 'https://a.example/b'],
-  ['uri-reference', '/a/b'],
-  ['uuid', '0b0e6c8e-6a3f-4f0b-9d2a-5c1f7e8a9b10'],
-  ['json-pointer', '/a/0'],
-  ['regex', '^a$'],
-  ['unheard-of', 'anything'],
-]
+const FORMATS = Object.entries({
+  ...{ date: '2026-03-01', 'date-time': '2026-03-01T10:00:00Z', time: '10:00:00Z', duration: 'P3D' },
+  ...{ email: 'someone@example.com', hostname: 'host.example', ipv4: '192.0.2.17', ipv6: '2001:db8::1' },
+  ...{ uri: 'https://a.example/b', 'uri-reference': '/a/b', 'json-pointer': '/a/0', regex: '^a$' },
+  ...{ uuid: '0b0e6c8e-6a3f-4f0b-9d2a-5c1f7e8a9b10', 'unheard-of': 'anything' },
+})
 
 const pick = <T>(chance: Chance, list: readonly T[]): T => list[chance.int(0, list.length - 1)] as T
 const set = (object: Record<string, unknown>, name: string, value: unknown): void =>
@@ -152,11 +142,8 @@ function knownObject(chance: Chance, depth: number, deepest: number) {
   }
   if (chance.next() < 0.3) {
     const condition: Keywords = {}
-    set(
-      condition,
-      first,
-      pick<Json>(chance, [properties[first] ?? true, { const: 'other' }, { type: 'boolean' }]),
-    )
+    const tests: Json[] = [properties[first] ?? true, { const: 'other' }, { type: 'boolean' }]
+    set(condition, first, pick(chance, tests))
     schema.if = { properties: condition, required: [first] }
     schema.then = { required: names }
     schema.else = { minProperties: Math.min(1, names.length) }

@@ -82,11 +82,8 @@ function share(which: number): Result {
   const result = empty()
   for (let pair = which; 2 * pair < count; pair += PROCESSES) {
     const [n, next] = [2 * pair, 2 * pair + 1]
-    const schema = {
-      type: 'object',
-      properties: { v: wildSchema(new Chance(seed, 'schema', n)) },
-      required: ['v'],
-    }
+    const properties = { v: wildSchema(new Chance(seed, 'schema', n)) }
+    const schema = { type: 'object', properties, required: ['v'] }
     tryOne(schema, result, result.wild, judge(schema), n)
     if (next >= count) break
     const made = knownSchema(new Chance(seed, 'schema', next))
@@ -132,11 +129,10 @@ function portion({ schemas, satisfied }: Tally): string {
   return `${satisfied} of ${schemas} (${((100 * satisfied) / Math.max(1, schemas)).toFixed(2)} %)`
 }
 
-const listed = (reasons: Tally['reasons']): string =>
-  Object.entries(reasons)
-    .sort((a, b) => b[1] - a[1])
-    .map(([word, times]) => `${word} ${times}`)
-    .join(', ')
+function listed(reasons: Tally['reasons']): string {
+  const sorted = Object.entries(reasons).sort((a, b) => b[1] - a[1])
+  return sorted.map(([word, times]) => `${word} ${times}`).join(', ')
+}
 
 function print({ wild, known, invalid, slow, longest }: Result): void {
   process.stdout.write(

@@ -20,43 +20,35 @@ const FOLDER = resolve('node_modules/.cache/prism')
 const PRISM = '@stoplight/prism-http@5.16.0'
 
 /** Where a response may differ from the document, and why that is right. */
-const EXCEPTIONS: readonly {
-  readonly why: string
-  readonly covers: (of: Exchange, found: string) => boolean
-}[] = [
-  {
-    why: 'a fault rule of the test changed the response on purpose',
-    covers: ({ faults }) => faults.length > 0,
-  },
-  { why: 'the response is a stub of the test', covers: ({ isStub }) => isStub },
-  {
-    why: 'OpenAPI describes GET; HEAD has the same response without a body',
-    covers: ({ method, text }) => method === 'HEAD' && text === '',
-  },
-  {
-    why: 'the request is a CORS preflight, which is no operation of the API',
-    covers: ({ method, status, headers }) =>
+const EXCEPTIONS: readonly (readonly [why: string, covers: (of: Exchange, found: string) => boolean])[] = [
+  ['a fault rule of the test changed the response on purpose', ({ faults }) => faults.length > 0],
+  ['the response is a stub of the test', ({ isStub }) => isStub],
+  [
+    'OpenAPI describes GET; HEAD has the same response without a body',
+    ({ method, text }) => method === 'HEAD' && text === '',
+  ],
+  [
+    'the request is a CORS preflight, which is no operation of the API',
+    ({ method, status, headers }) =>
       method === 'OPTIONS' && status === 204 && 'access-control-allow-methods' in headers,
-  },
-  {
-    why: 'no operation has the method and the path of the request, so the response is 404 or 405',
-    covers: ({ operation, status }, found) =>
-      operation === null && found === NO_ROUTE && [404, 405].includes(status),
-  },
-  {
-    why: 'the path has an empty segment or .. in place of an id, which Prism takes for an id',
-    covers: ({ operation, status, path }) =>
+  ],
+  [
+    'no operation has the method and the path of the request, so the response is 404 or 405',
+    ({ operation, status }, found) => operation === null && found === NO_ROUTE && [404, 405].includes(status),
+  ],
+  [
+    'the path has an empty segment or .. in place of an id, which Prism takes for an id',
+    ({ operation, status, path }) =>
       operation === null && status === 404 && /\/(?:\.\.?)?(?:\/|$)/.test(path),
-  },
-  {
-    why: 'the request has a wrong header X-Emulator-Fault, which is not part of the API',
-    covers: ({ status, text }) =>
-      status === 400 && text.includes('The header X-Emulator-Fault is not valid.'),
-  },
-  {
-    why: 'the clock of the emulator has an end, which the API does not know',
-    covers: ({ status, text }) => status === 409 && text.includes('the last instant that the clock supports'),
-  },
+  ],
+  [
+    'the request has a wrong header X-Emulator-Fault, which is not part of the API',
+    ({ status, text }) => status === 400 && text.includes('The header X-Emulator-Fault is not valid.'),
+  ],
+  [
+    'the clock of the emulator has an end, which the API does not know',
+    ({ status, text }) => status === 409 && text.includes('the last instant that the clock supports'),
+  ],
 ]
 
 const NO_ROUTE = 'the document has no such path and method'
@@ -88,7 +80,7 @@ const excepted = new Map<string, number>()
 for (const exchange of exchanges) {
   const found = await compare(exchange)
   if (found === undefined) continue
-  const { why } = EXCEPTIONS.find(({ covers }) => covers(exchange, found)) ?? {}
+  const [why] = EXCEPTIONS.find(([, covers]) => covers(exchange, found)) ?? []
   if (why === undefined)
     differences.push(`${exchange.method} ${exchange.path} ${exchange.status}: ${found}\n    ${exchange.test}`)
   else excepted.set(why, (excepted.get(why) ?? 0) + 1)
@@ -114,13 +106,8 @@ function recordedExchanges(): Exchange[] {
   const folder = mkdtempSync(join(tmpdir(), 'exchanges-'))
   try {
     const given = process.argv.slice(2)
-    const args = [
-      'vitest',
-      'run',
-      '--exclude',
-      '**/*.slow.test.ts',
-      ...(given.length > 0 ? given : ['test/spec/']),
-    ]
+    const tests = given.length > 0 ? given : ['test/spec/']
+    const args = ['vitest', 'run', '--exclude', '**/*.slow.test.ts', ...tests]
     const env = { ...process.env, TEST_EXCHANGES: folder }
     const { status } = spawnSync('npx', args, { env, stdio: 'inherit' })
     if (status !== 0) console.log('Some tests have failed. Their exchanges are compared, too.')
@@ -134,14 +121,8 @@ function recordedExchanges(): Exchange[] {
 }
 
 /** The difference between a response and the document; undefined if there is none. */
-async function compare({
-  method,
-  path,
-  status,
-  headers,
-  text,
-  settings,
-}: Exchange): Promise<string | undefined> {
+async function compare(exchange: Exchange): Promise<string | undefined> {
+  const { method, path, status, headers, text, settings } = exchange
   const { overrides, strict } = settings
   const choice = new Settings(overrides, strict)
   const described = operations.get(choice.text) ?? operationsUnder(choice)

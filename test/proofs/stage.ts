@@ -126,6 +126,11 @@ export class Started {
     return lines.filter((line) => line !== '').map(entryOf)
   }
 
+  /** What it logged that it should never log. */
+  get defects(): readonly LogEntry[] {
+    return this.log.filter(({ level }) => level === 'error' || level === 'raw')
+  }
+
   signal(name: NodeJS.Signals): void {
     if (!this.#isOver) this.child.kill(name)
   }

@@ -7,124 +7,106 @@ export interface Folder {
   /** The question that it answers. */
   readonly question: string
   readonly answer: string
-  /** The packages and modules of Node that it may use. */
+  /** The packages and modules of Node that it may use; `node:` is any module of Node. */
   readonly packages: readonly string[]
 }
 
-/** Modules of Node that need no entry: folders that describe the service may use few of them. */
-const ANY_OF_NODE = 'node:'
+const folder = (name: string, question: string, answer: string, packages: string): Folder => {
+  return { name, question, answer, packages: packages.split(' ') }
+}
 
-/** The order of imports. docs/inside/architecture.md shows it. */
+/** The order of imports, with the packages of each folder. docs/inside/architecture.md shows it. */
 export const FOLDERS: readonly Folder[] = [
-  {
-    name: 'core',
-    question: 'How does any emulated service work?',
-    answer: 'time, state, requests, faults, log, conduct; no HTTP, no file, no word of this service',
-    packages: [
-      'zod',
-      'fastest-levenshtein',
-      'jsonc-parser',
-      'tinyqueue',
-      're2js',
-      'picomatch',
-      '@faker-js/faker',
-      'node:crypto',
-      'node:module',
-      'node:util',
-      'node:vm',
-      'node:zlib',
-    ],
-  },
-  {
-    name: 'json-schema',
-    question: 'Which value fits a JSON Schema?',
-    answer: 'generated, validated by ajv; if it does not fit, generated again, up to a limit',
-    packages: [
-      'ajv/dist/2020.js',
-      'ajv-formats',
-      'node:module',
-      '@eslint-community/regexpp',
-      '@faker-js/faker',
-    ],
-  },
-  {
-    name: 'service',
-    question: 'What is the Agent Workspace Service?',
-    answer: 'resources, presets, error codes, principals, open questions',
-    packages: ['zod', 'picomatch', 'croner', 'node:module', 'node:crypto', 'node:net'],
-  },
-  {
-    name: 'adapters',
-    question: 'What does core need from the machine?',
-    answer: 'storage, scenarios, webhooks',
-    packages: ['chokidar', 'jiti', 'lowdb', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'endpoints',
-    question: 'What has the user added?',
-    answer: 'definitions of endpoints, their schemas, OpenAPI documents',
-    packages: ['@standard-schema/spec', 'yaml', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'server',
-    question: 'What listens?',
-    answer: 'the API (`http`), the control interface (`control`), consent pages, the files of the dashboard',
-    packages: ['express', 'fastest-levenshtein', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'control-client',
-    question: 'Who calls the control interface?',
-    answer: 'one client, over HTTP or in the process',
-    packages: ['zod', ANY_OF_NODE],
-  },
-  {
-    name: 'emulator',
-    question: 'What puts them together?',
-    answer: 'options, sandboxes, OpenAPI and JSON Schema documents, start',
-    packages: ['express', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'index.ts, vite.ts, vite-client.ts',
-    question: 'What does the package export?',
-    answer: 'the library and the plugin for Vite',
-    packages: ['vite', ANY_OF_NODE],
-  },
-  {
-    name: 'testing',
-    question: 'What does a test runner get?',
-    answer: 'fixtures, matchers, synced clocks',
-    packages: ['vitest', '@playwright/test', ANY_OF_NODE],
-  },
-  {
-    name: 'vitest.ts, playwright.ts',
-    question: 'What does the package export for test runners?',
-    answer: 'an entry for each runner',
-    packages: ['vitest', '@playwright/test', ANY_OF_NODE],
-  },
-  {
-    name: 'dashboard',
-    question: 'What does the page show?',
-    answer: 'views of the control interface (Preact, signals)',
-    packages: ['preact', '@preact/signals', 'lucide', 'jsonc-parser'],
-  },
-  {
-    name: 'terminal',
-    question: 'What does every command need?',
-    answer: 'options, printing, signals, child processes, start',
-    packages: ['commander', 'string-width', 'wrap-ansi', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'tools',
-    question: 'What uses an emulator to judge something?',
-    answer: 'certify, hunt, replay, import, drift, mcp',
-    packages: ['@modelcontextprotocol/server', 'zod', ANY_OF_NODE],
-  },
-  {
-    name: 'cli',
-    question: 'Which commands are there?',
-    answer: 'the commands, and the files that `init` writes',
-    packages: ['commander', 'zod', ANY_OF_NODE],
-  },
+  folder(
+    'core',
+    'How does any emulated service work?',
+    'time, state, requests, faults, log, conduct; no HTTP, no file, no word of this service',
+    'zod fastest-levenshtein jsonc-parser tinyqueue re2js picomatch @faker-js/faker node:crypto node:module node:util node:vm node:zlib',
+  ),
+  folder(
+    'json-schema',
+    'Which value fits a JSON Schema?',
+    'generated, validated by ajv; if it does not fit, generated again, up to a limit',
+    'ajv/dist/2020.js ajv-formats node:module @eslint-community/regexpp @faker-js/faker',
+  ),
+  folder(
+    'service',
+    'What is the Agent Workspace Service?',
+    'resources, presets, error codes, principals, open questions',
+    'zod picomatch croner node:module node:crypto node:net',
+  ),
+  folder(
+    'adapters',
+    'What does core need from the machine?',
+    'storage, scenarios, webhooks',
+    'chokidar jiti lowdb zod node:',
+  ),
+  folder(
+    'endpoints',
+    'What has the user added?',
+    'definitions of endpoints, their schemas, OpenAPI documents',
+    '@standard-schema/spec yaml zod node:',
+  ),
+  folder(
+    'server',
+    'What listens?',
+    'the API (`http`), the control interface (`control`), consent pages, the files of the dashboard',
+    'express fastest-levenshtein zod node:',
+  ),
+  folder(
+    'control-client',
+    'Who calls the control interface?',
+    'one client, over HTTP or in the process',
+    'zod node:',
+  ),
+  folder(
+    'emulator',
+    'What puts them together?',
+    'options, sandboxes, OpenAPI and JSON Schema documents, start',
+    'express zod node:',
+  ),
+  folder(
+    'index.ts, vite.ts, vite-client.ts',
+    'What does the package export?',
+    'the library and the plugin for Vite',
+    'vite node:',
+  ),
+  folder(
+    'testing',
+    'What does a test runner get?',
+    'fixtures, matchers, synced clocks',
+    'vitest @playwright/test node:',
+  ),
+  folder(
+    'vitest.ts, playwright.ts',
+    'What does the package export for test runners?',
+    'an entry for each runner',
+    'vitest @playwright/test node:',
+  ),
+  folder(
+    'dashboard',
+    'What does the page show?',
+    'views of the control interface (Preact, signals)',
+    'preact @preact/signals lucide jsonc-parser',
+  ),
+  folder(
+    'terminal',
+    'What does every command need?',
+    'options, printing, signals, child processes, start',
+    'commander string-width wrap-ansi zod node:',
+  ),
+  folder(
+    'tools',
+    'What uses an emulator to judge something?',
+    'certify, hunt, replay, import, drift, mcp',
+    '@modelcontextprotocol/server zod node:',
+  ),
+  folder(
+    'cli',
+    'Which commands are there?',
+    'the commands, and the files that `init` writes',
+    'commander zod node:',
+  ),
 ]
 
 /** The folder of a file, as an index of {@link FOLDERS}; -1 for a file that is in none. */

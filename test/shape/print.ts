@@ -29,18 +29,14 @@ const rows: readonly (readonly [what: string, value: number | string, details?: 
   [
     'exported names declared twice',
     twice.size,
-    [...twice].map(([name, paths]) => `${name}: ${paths.join(', ')}`),
+    [...twice].map(([name, paths]) => `${name}: ${paths.join()}`),
   ],
   ['files of core that import faults', faults.length, faults],
   ['imports from folder to folder', `${upward.length} upward`, [...imports, ...upward]],
   ['README lines', linesOf(readFileSync(join(project, 'README.md'), 'utf8'))],
   ...Object.entries(await requestPassages(project)).map(
     ([request, { files, switches }]) =>
-      [
-        request,
-        `${files.length} files, ${switches} switches between them`,
-        options.files ? files : [],
-      ] as const,
+      [request, `${files.length} files, ${switches} switches`, options.files ? files : []] as const,
   ),
 ]
 for (const [what, value, details = []] of rows) {

@@ -27,15 +27,8 @@ export interface ModelBatch {
 }
 
 export function modelBatch(created: number, total: number): ModelBatch {
-  return {
-    created,
-    total,
-    status: 'validating',
-    path: ['validating'],
-    reached: {},
-    finished: 0,
-    cleaned: false,
-  }
+  const start = { status: 'validating', path: ['validating'], reached: {}, finished: 0, cleaned: false }
+  return { created, total, ...start }
 }
 
 export const isOver = (batch: ModelBatch) =>
@@ -81,12 +74,10 @@ function nextOf(batch: ModelBatch): Next | undefined {
     case 'cancelling':
       return into('cancelled', since + CANCELLING)
     default:
-      return batch.cleaned ? undefined : { at: batch.created + 29 * DAY, happen: () => clean(batch) }
+      return batch.cleaned
+        ? undefined
+        : { at: batch.created + 29 * DAY, happen: () => void Object.assign(batch, { cleaned: true }) }
   }
-}
-
-function clean(batch: ModelBatch): void {
-  batch.cleaned = true
 }
 
 /** The expected `request_counts`. */

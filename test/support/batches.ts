@@ -127,20 +127,11 @@ export function counts(batch: { request_counts: Record<string, number> }): Recor
   return Object.fromEntries(Object.entries(batch.request_counts).filter(([, count]) => count !== 0))
 }
 
-const STAMPS = [
-  'in_progress_at',
-  'finalizing_at',
-  'completed_at',
-  'failed_at',
-  'cancelling_at',
-  'cancelled_at',
-  'expired_at',
-] as const
+const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired']
 
 /** The state timestamps that are set, in seconds after creation. */
 export function stamps(batch: Record<string, string | null>): Record<string, number> {
   const since = (at: string) => (Date.parse(at) - Date.parse(String(batch.created_at))) / 1000
-  return Object.fromEntries(
-    STAMPS.flatMap((stamp) => (batch[stamp] === null ? [] : [[stamp, since(String(batch[stamp]))]])),
-  )
+  const stamps = STATES.map((state) => `${state}_at`).filter((stamp) => batch[stamp] !== null)
+  return Object.fromEntries(stamps.map((stamp) => [stamp, since(String(batch[stamp]))]))
 }

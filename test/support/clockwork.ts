@@ -73,13 +73,7 @@ export async function clockwork(
   const onDefect = (error: unknown) => options.defects?.push(error)
   const onWarning = (message: string) => void options.warnings?.push(message)
   const { mostEvents = sandboxDefaults.mostEvents } = options
-  const given = {
-    service: service([resource], serviceFacts),
-    host,
-    mostEvents,
-    onDefect,
-    onWarning,
-  }
+  const given = { service: service([resource], serviceFacts), host, mostEvents, onDefect, onWarning }
   return new Sandbox({ ...sandboxDefaults, ...given }, state)
 }
 

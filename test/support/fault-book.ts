@@ -4,20 +4,15 @@ import { type FaultRule, faultRules } from '../../src/core/faults/rule.ts'
 import { Store } from '../../src/core/state/store.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { START } from './base-state.ts'
+import { ruleOf } from './faults.ts'
+
+export { ruleOf }
 
 /** A request as rules see it; by default a plain one. */
 export function subject(over: Partial<RequestSubject> = {}): RequestSubject {
   return {
-    kind: 'request',
-    operation: 'things.list',
-    method: 'GET',
-    path: '/v1/things',
-    pathPrefix: '',
-    query: {},
-    headers: {},
-    body: { kind: 'none' },
-    caller: undefined,
-    resource: null,
+    ...{ kind: 'request', operation: 'things.list', method: 'GET', path: '/v1/things', pathPrefix: '' },
+    ...{ query: {}, headers: {}, body: { kind: 'none' }, caller: undefined, resource: null },
     ...over,
   }
 }
@@ -36,26 +31,6 @@ export function bookOf(...rules: readonly Partial<FaultRule>[]) {
     for (const [n, rule] of rules.entries()) tx.in(faultRules).put(ruleOf(`rule-${n + 1}`, rule))
   })
   return { book, store, facts, began: { now, wall, seed } }
-}
-
-/** A rule that by default matches everything and has no visible effect. */
-export function ruleOf(id: string, over: Partial<FaultRule> = {}): FaultRule {
-  return {
-    id,
-    source: 'control',
-    preset: null,
-    description: null,
-    match: 'everything',
-    when: {},
-    do: [{ respond: { status: 500 } }],
-    actions: {},
-    priority: 0,
-    then: 'stop',
-    times: null,
-    ttl: null,
-    armed_at: START,
-    ...over,
-  }
 }
 
 /** The decision for each request: the ids of the rules that fired, with the step of a sequence. */

@@ -13,13 +13,8 @@ export const RATE_HEADERS = [
 
 /** The standard error body, as the caller of this module renders it. */
 function rendered({ status, code, detail }: WireProblem): RawResponse {
-  const body = {
-    status_code: status,
-    statusCode: status,
-    error: code,
-    message: detail,
-    retryable: status === 408,
-  }
+  const about = { error: code, message: detail, retryable: status === 408 }
+  const body = { status_code: status, statusCode: status, ...about }
   const type = ['Content-Type', 'application/json; charset=utf-8'] as const
   return { headers: [...RATE_HEADERS, type], body: JSON.stringify({ ...body, details: {} }) }
 }

@@ -137,13 +137,8 @@ export const library: Resource = {
       handle: ({ tx, schedule, now }, { params, body }) => {
         const { id } = tx.in(shelves).require(params.id)
         const due = now + (parseDuration(body.after) ?? 0)
-        schedule({
-          due,
-          kind: 'shelf.close',
-          ref: `shelves/${id}`,
-          urgency: 'work',
-          description: 'The shelf closes.',
-        })
+        const event = { kind: 'shelf.close', ref: `shelves/${id}`, description: 'The shelf closes.' }
+        schedule({ due, urgency: 'work', ...event })
         return { id, due: new Date(due).toISOString() }
       },
     }),

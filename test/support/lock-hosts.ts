@@ -1,9 +1,7 @@
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { Lock, type realPorts } from '../../src/adapters/storage/lock.ts'
 import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { thisProcess } from '../../src/adapters/storage/process-identity.ts'
-import { folder } from './disk-emulator.ts'
+import { dataFolder } from './data-folder.ts'
 import { Killed } from './mortal-files.ts'
 
 /** Clocks and timers that move only when the test moves them. */
@@ -32,9 +30,7 @@ export function portsOn(host: string): typeof realPorts {
   }
 }
 
-export function dataFolder(): string {
-  return join(folder(onTestFinished), 'data')
-}
+export { dataFolder }
 
 /** Moves the clocks, and runs the timers of all hosts but those that are stopped. */
 export async function pass(ms: number, ...stopped: string[]): Promise<void> {
@@ -65,13 +61,10 @@ export class Start {
   constructor(data: string, host: string) {
     this.host = host
     this.lock = Lock.take(data, (notice) => this.notices.push(notice), portsOn(host))
+    const end = (result: typeof this.result) => Object.assign(this, { result })
     this.lock.then(
-      () => {
-        this.result = 'taken'
-      },
-      (error) => {
-        this.result = error instanceof Killed ? 'killed' : 'refused'
-      },
+      () => end('taken'),
+      (error) => end(error instanceof Killed ? 'killed' : 'refused'),
     )
   }
 }

@@ -51,11 +51,8 @@ export class MemoryScenarios implements ScenarioSource {
       const problem = this.#broken.get(name)
       const scenario = this.#scenarios.get(name)
       return {
-        name,
-        origin: 'project',
+        ...{ name, origin: 'project', file: fileOf(name), valid: problem === undefined },
         description: scenario?.description ?? null,
-        file: fileOf(name),
-        valid: problem === undefined,
         problems: problem === undefined ? [] : [problem],
         generation: scenario === undefined ? null : this.#generation,
       }
@@ -74,18 +71,14 @@ export class MemoryScenarios implements ScenarioSource {
       file: fileOf(name),
       generation: this.#generation,
       timeline: timeline.map((step) => ({
-        at: step.at,
+        ...step,
         do: typeof step.do === 'function' ? 'function' : step.do,
       })),
       on: Object.keys(on),
     }
   }
 
-  async call(
-    name: string,
-    ref: FunctionRef,
-    snapshot: ScenarioSnapshot,
-  ): Promise<readonly ScenarioCommand[]> {
+  async call(name: string, ref: FunctionRef, snapshot: ScenarioSnapshot) {
     const { timeline = [], on = {} } = this.#scenarios.get(name) ?? {}
     const found = 'timeline' in ref ? timeline[ref.timeline]?.do : on[ref.on]
     if (typeof found !== 'function') throw new Error(`${fileOf(name)}: has no such function`)

@@ -7,7 +7,7 @@ export class Killed extends Error {}
 export type How = 'before' | 'half' | 'error'
 
 /** Operations that change the disk. */
-const STEPS = [
+const STEPS: readonly string[] = [
   'open',
   'write',
   'truncate',
@@ -32,10 +32,8 @@ export class MortalFiles {
   constructor(last: number, how: How) {
     this.#last = last
     this.#how = how
-    const wrapped = Object.entries(nodeFiles).map(([name, operation]) => [
-      name,
-      this.#mortal(name, operation),
-    ])
+    const operations = Object.entries(nodeFiles)
+    const wrapped = operations.map(([name, operation]) => [name, this.#mortal(name, operation)])
     this.files = Object.fromEntries(wrapped) as Files
   }
 
@@ -46,7 +44,7 @@ export class MortalFiles {
       // The system closes the descriptors of a process that has ended.
       if (name === 'close') return operation(...args)
       if (this.#dead) throw new Killed()
-      if (!(STEPS as readonly string[]).includes(name)) return operation(...args)
+      if (!STEPS.includes(name)) return operation(...args)
       this.steps += 1
       if (WRITES.includes(name)) this.writes.push(this.steps)
       if (this.steps !== this.#last) return operation(...args)

@@ -41,14 +41,8 @@ export async function sandboxOf(
 ): Promise<Sandbox> {
   const all = service([resource], serviceFacts)
   const start = startAt(START, { rate, settings, host })
-  const api_keys = keys.map((id) => ({
-    id,
-    kind: 'user',
-    token: id,
-    user_id: 'u',
-    organization_id: 'o',
-    teamspace_id: id,
-  }))
+  const owner = { kind: 'user', user_id: 'u', organization_id: 'o' }
+  const api_keys = keys.map((id) => ({ ...owner, id, token: id, teamspace_id: id }))
   const state = await builtState({ collections: { api_keys } }, start, all)
   return new Sandbox({ ...sandboxDefaults, service: all, host, ...options }, state)
 }

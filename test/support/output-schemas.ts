@@ -59,42 +59,13 @@ const count = fc.nat(4)
 const number = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constantFrom(0.5, 0.1, -2.5, 1e3, 9e15))
 const scalar = fc.constantFrom<Json>('x', 'yy', 1, 2.5, true, false, null, -3, [], [1, 2])
 const format = fc.constantFrom(
-  ...[
-    'date-time',
-    'date',
-    'time',
-    'duration',
-    'email',
-    'hostname',
-    'ipv4',
-    'ipv6',
-    'uri',
-    'uri-reference',
-    'uuid',
-  ],
-  ...[
-    'regex',
-    'json-pointer',
-    'relative-json-pointer',
-    'uri-template',
-    'byte',
-    'url',
-    'iso-time',
-    'unheard-of',
-  ],
+  ...['date-time', 'date', 'time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference'],
+  ...['uuid', 'regex', 'json-pointer', 'relative-json-pointer', 'uri-template', 'byte', 'url', 'iso-time'],
+  'unheard-of',
 )
 const pattern = fc.constantFrom(
-  ...[
-    '^[a-z]+$',
-    '\\d{2,3}',
-    '^A-',
-    'z$',
-    '^(foo|bar)+$',
-    '^https?://',
-    '@x\\.com$',
-    '^(?=.*\\d).{4,}$',
-    '^\\p{Lu}',
-  ],
+  ...['^[a-z]+$', '\\d{2,3}', '^A-', 'z$', '^(foo|bar)+$', '^https?://', '@x\\.com$'],
+  ...['^(?=.*\\d).{4,}$', '^\\p{Lu}'],
 )
 
 function some(keywords: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<JsonObject> {
@@ -108,37 +79,23 @@ const map = <T>(of: fc.Arbitrary<T>) =>
 
 const type = (...types: string[]) => fc.constantFrom<Json>(types[0] ?? 'null', types[0] ?? 'null', types)
 
+const texts = { type: type('string', 'null'), format, pattern }
+
 export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
   inner: fc.oneof(
     { maxDepth: 3, depthIdentifier: 'wild', withCrossShrink: true },
-    fc.constantFrom<Json>(
-      true,
-      false,
-      {},
-      { type: 'string' },
-      { type: 'integer' },
-      { const: 'x' },
-      { type: 'null' },
-    ),
+    fc.constantFrom<Json>(true, false, {}, { const: 'x' }),
+    fc.constantFrom<Json>({ type: 'string' }, { type: 'integer' }, { type: 'null' }),
     tie('wild'),
     tie('wild'),
   ),
   wild: fc.oneof(
     { maxDepth: 3, depthIdentifier: 'wild' },
-    some({
-      type: type('string', 'null'),
-      minLength: count,
-      maxLength: fc.integer({ min: 2, max: 40 }),
-      format,
-      pattern,
-    }),
-    some({ type: type('string', 'null'), format, pattern }),
+    some({ ...texts, minLength: count, maxLength: fc.integer({ min: 2, max: 40 }) }),
+    some(texts),
     some({
       type: type('number', 'integer'),
-      minimum: number,
-      maximum: number,
-      exclusiveMinimum: number,
-      exclusiveMaximum: number,
+      ...{ minimum: number, maximum: number, exclusiveMinimum: number, exclusiveMaximum: number },
       multipleOf: fc.constantFrom(0.01, 0.1, 2, 3, 0.5, 7, 1e-3),
     }),
     some({ enum: fc.array(scalar, { minLength: 1, maxLength: 4 }), type: type('string', 'number', 'null') }),
@@ -146,12 +103,8 @@ export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
       type: type('array', 'string'),
       items: tie('inner'),
       prefixItems: fc.array(tie('inner'), { minLength: 1, maxLength: 2 }),
-      minItems: count,
-      maxItems: count,
-      uniqueItems: fc.boolean(),
-      contains: tie('inner'),
-      minContains: count,
-      maxContains: count,
+      ...{ minItems: count, maxItems: count, minContains: count, maxContains: count },
+      ...{ uniqueItems: fc.boolean(), contains: tie('inner') },
       unevaluatedItems: tie('inner'),
     }),
     some({
@@ -159,15 +112,12 @@ export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
       properties: map(tie('inner')),
       required: fc.uniqueArray(names, { maxLength: 2 }),
       additionalProperties: tie('inner'),
-      minProperties: count,
-      maxProperties: count,
+      ...{ minProperties: count, maxProperties: count },
       propertyNames: tie('inner'),
       dependentRequired: map(fc.uniqueArray(names, { maxLength: 2 })),
       dependentSchemas: map(tie('inner')),
       dependencies: map(fc.oneof(fc.uniqueArray(names, { maxLength: 2 }), tie('inner'))),
-      if: tie('inner'),
-      then: tie('inner'),
-      else: tie('inner'),
+      ...{ if: tie('inner'), then: tie('inner'), else: tie('inner') },
       unevaluatedProperties: tie('inner'),
     }),
   ),
@@ -177,6 +127,11 @@ export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
 
 const between = (least: string, most: string, max: number) =>
   fc.tuple(fc.nat(max), fc.nat(max)).map(([a, b]) => ({ [least]: Math.min(a, b), [most]: Math.max(a, b) }))
+
+// A schema with an integer that a double may not keep is refused.
+const kept = fc
+  .jsonValue({ maxDepth: 0 })
+  .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value))
 
 export const { sound } = fc.letrec<{ sound: JsonObject }>((tie) => ({
   sound: fc.oneof(
@@ -188,25 +143,14 @@ export const { sound } = fc.letrec<{ sound: JsonObject }>((tie) => ({
     fc
       .constantFrom(0.01, 0.5, 7)
       .map((multipleOf) => ({ type: 'number', multipleOf, minimum: -10, maximum: 10 })),
-    fc
-      // A schema with an integer that a double may not keep is refused.
-      .uniqueArray(
-        fc
-          .jsonValue({ maxDepth: 0 })
-          .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value)),
-        { minLength: 1, maxLength: 5 },
-      )
-      .map((list) => ({ enum: list as Json[] })),
+    fc.uniqueArray(kept, { minLength: 1, maxLength: 5 }).map((list) => ({ enum: list as Json[] })),
     fc.constantFrom({ type: 'boolean' }, { type: 'null' }, {}, { description: 'Anything' }),
     fc
       .tuple(tie('sound'), between('minItems', 'maxItems', 5))
       .map(([items, bounds]) => ({ type: 'array', items, ...bounds })),
-    fc.array(tie('sound'), { minLength: 1, maxLength: 3 }).map((list) => ({
-      type: 'array',
-      prefixItems: list,
-      items: false,
-      minItems: list.length,
-    })),
+    fc.array(tie('sound'), { minLength: 1, maxLength: 3 }).map((prefixItems) => {
+      return { type: 'array', prefixItems, items: false, minItems: prefixItems.length }
+    }),
     fc.tuple(map(tie('sound')), fc.boolean()).map(([properties, closed]) => ({
       type: 'object',
       properties,

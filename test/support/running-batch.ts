@@ -11,14 +11,9 @@ export const at = (ms: number) => new Date(START + ms).toISOString()
 export function running(items: number, plan: object = {}, progress: object = {}): Batch {
   const list = Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' }))
   return batches.schema(new Settings()).parse({
-    id: 'batch-1',
-    status: 'in_progress',
-    model: 'm',
-    created_at: at(0),
-    in_progress_at: at(0),
+    ...{ id: 'batch-1', status: 'in_progress', model: 'm', created_at: at(0), in_progress_at: at(0) },
     _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
+      ...{ teamspace_id: 'ts-a', organization_id: 'org-1' },
       request: { prompt: 'p', output_schema: { type: 'object' }, items: list },
       plan,
       progress,

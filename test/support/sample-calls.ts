@@ -3,6 +3,7 @@ import type { RequestOptions, TestResponse } from './emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const FLOW = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
+const TRIGGER = { trigger_source: 'file_sharing', trigger_event: 'Document:created' }
 export const MESSAGE = '11111111-2222-4333-8444-555555555555'
 
 /** One record of every collection that an operation needs to succeed. */
@@ -12,29 +13,18 @@ export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   ],
   mcp_servers: [
     {
-      id: 'server-1',
-      name: 'Tools',
-      icon_url: 'https://tools.example/icon.png',
-      base_url: 'https://tools.example',
-      transport: 'http',
-      protocol_version: '1',
-      authorization_secret_id: 'secret-1',
-      status: 'active',
+      ...{ id: 'server-1', name: 'Tools', icon_url: 'https://tools.example/icon.png', transport: 'http' },
+      ...{ base_url: 'https://tools.example', protocol_version: '1', authorization_secret_id: 'secret-1' },
       metadata: { requires_oauth: true, oauth_configured: false, tool_count: 0, last_synced_at: JANUARY },
-      created_at: JANUARY,
-      updated_at: JANUARY,
+      ...{ status: 'active', created_at: JANUARY, updated_at: JANUARY, _emulator: { teamspace_id: 'ts-a' } },
       managed_by_app: { app_uuid: 'app-1', app_name: 'App' },
-      _emulator: { teamspace_id: 'ts-a' },
     },
   ],
   oauth_flows: [{ id: 'flow-1', server_id: 'server-1', ...FLOW, created_at: JANUARY }],
   data_views: [
     {
-      id: 'view-1',
-      warehouse_dataset_name: 'sales',
-      created_at: JANUARY,
-      knowledge_id: 'knowledge-1',
-      service_account_id: 'account-1',
+      ...{ id: 'view-1', warehouse_dataset_name: 'sales', created_at: JANUARY },
+      ...{ knowledge_id: 'knowledge-1', service_account_id: 'account-1' },
       _emulator: { teamspace_id: 'ts-a' },
     },
   ],
@@ -46,14 +36,8 @@ export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   agents: [{ id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }],
   agent_templates: [
     {
-      id: 'template-1',
-      title: 'Estimator',
-      description: 'Estimates.',
-      emoji: '*',
-      category: 'estimation',
-      connectors: [],
-      prompt_examples: [],
-      is_curated_template: false,
+      ...{ id: 'template-1', title: 'Estimator', description: 'Estimates.', emoji: '*' },
+      ...{ category: 'estimation', connectors: [], prompt_examples: [], is_curated_template: false },
       config: { prompt: '', custom_prompt: '', tools: [] },
       claim_token: 'claim-1',
       _emulator: {},
@@ -64,12 +48,7 @@ export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
     { id: 'automation-2', _emulator: { agent_id: 'agent-1' } },
   ],
   event_triggers: ['trigger-1', 'trigger-2'].map((id) => ({
-    id,
-    enabled: true,
-    trigger_source: 'file_sharing',
-    trigger_event: 'Document:created',
-    created_at: JANUARY,
-    updated_at: JANUARY,
+    ...{ id, enabled: true, ...TRIGGER, created_at: JANUARY, updated_at: JANUARY },
     _emulator: { agent_id: 'agent-1' },
   })),
   files: [{ id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }],
@@ -139,10 +118,7 @@ export async function sampleCalls(emulator: SampleEmulator): Promise<SampleCall[
     call('automations.retrieve', 'GET', '/agents/agent-1/automations/automation-1'),
     call('automations.update', 'PATCH', '/agents/agent-1/automations/automation-1', { name: 'Daily' }),
     call('event-triggers.list', 'GET', '/agents/agent-1/event-triggers'),
-    call('event-triggers.create', 'POST', '/agents/agent-1/event-triggers', {
-      trigger_source: 'file_sharing',
-      trigger_event: 'Document:created',
-    }),
+    call('event-triggers.create', 'POST', '/agents/agent-1/event-triggers', TRIGGER),
     call('event-triggers.delete', 'DELETE', '/agents/agent-1/event-triggers/trigger-2'),
     call('agents.list', 'GET', '/agents'),
     call('agents.generate', 'POST', '/agents/generate', {}),
@@ -153,23 +129,10 @@ export async function sampleCalls(emulator: SampleEmulator): Promise<SampleCall[
 
 /** The nineteen operations with a contract, in the order of the specification. */
 export const CONTRACT = [
-  'messages.feedback',
-  'agents.claim',
-  'pages.create',
-  'mcp-servers.oauth-callback',
-  'teamspaces.update',
-  'teamspaces.create',
-  'teamspace-users.list',
-  'teamspace-users.delete',
-  'consumption.list',
-  'skills.promote',
-  'connections.create',
-  'data-views.list',
-  'mcp-servers.list',
-  'automations.delete',
-  'event-triggers.update',
-  'batch-predictions.create',
-  'batch-predictions.retrieve',
-  'batch-predictions.results',
-  'batch-predictions.cancel',
-] as const
+  ...(['messages.feedback', 'agents.claim', 'pages.create', 'mcp-servers.oauth-callback'] as const),
+  ...(['teamspaces.update', 'teamspaces.create', 'teamspace-users.list', 'teamspace-users.delete'] as const),
+  ...(['consumption.list', 'skills.promote', 'connections.create', 'data-views.list'] as const),
+  ...(['mcp-servers.list', 'automations.delete', 'event-triggers.update'] as const),
+  ...(['batch-predictions.create', 'batch-predictions.retrieve'] as const),
+  ...(['batch-predictions.results', 'batch-predictions.cancel'] as const),
+]

@@ -81,13 +81,9 @@ export function snapshotOf(more: Partial<ScenarioSnapshot> = {}): ScenarioSnapsh
   return {
     now: '2026-03-01T12:00:00.000Z',
     collections: ['pages', 'skills'],
-    moves: [
-      { name: 'fail', takesBody: true },
-      { name: 'complete', takesBody: false },
-      { name: 'expire', takesBody: false },
-      { name: 'cleanup', takesBody: false },
-      { name: 'change', takesBody: true },
-    ],
+    moves: ['fail', 'complete', 'expire', 'cleanup', 'change'].map((name) => {
+      return { name, takesBody: name === 'fail' || name === 'change' }
+    }),
     records: () => [
       { id: 'batch_1', status: 'completed', metadata: null },
       { id: 'batch_2', status: 'in_progress', metadata: { team: 'blue' } },

@@ -33,15 +33,18 @@ export async function send(
 ): Promise<Sent> {
   const { headers = {}, json, raw } = said
   const authorization = 'authorization' in said ? said.authorization : `Bearer ${KEYS.KU}`
-  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
-  const type = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body ?? '')) }
+  const payload = raw ?? (json === undefined ? undefined : JSON.stringify(json))
+  const type = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(payload ?? '')),
+  }
   const sent = {
-    ...(body === undefined ? {} : type),
+    ...(payload === undefined ? {} : type),
     ...(authorization === undefined ? {} : { authorization }),
     ...headers,
   }
   const to = { host: '127.0.0.1', port: emulator.port, method, path, headers: sent, agent: false } as const
-  const response = await exchange(to, body)
+  const response = await exchange(to, payload)
   const { statusCode: status = 0 } = response
   const contentType = response.headers['content-type'] ?? ''
   // A stream of events has no end.
@@ -51,12 +54,8 @@ export async function send(
   }
   const received = await text(response)
   const isJson = /^application\/(problem\+)?json/.test(contentType) && received !== ''
-  return {
-    status,
-    headers: response.headers,
-    text: received,
-    body: isJson ? JSON.parse(received) : undefined,
-  }
+  const body = isJson ? JSON.parse(received) : undefined
+  return { status, headers: response.headers, text: received, body }
 }
 
 /** The names of all sandboxes except the default one. */

@@ -42,12 +42,8 @@ export async function documentOf(source: string | JsonObject, options: BuildOpti
   if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
   const { store, limits } = built.state
   const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
-  return toDocument(store, workspaceService.collections.keys(), {
-    sandbox: 'default',
-    clock,
-    limits,
-    requests: 0,
-  })
+  const about = { sandbox: 'default', clock, limits, requests: 0 }
+  return toDocument(store, workspaceService.collections.keys(), about)
 }
 
 const built = new Map<string, Promise<Document>>()
@@ -92,14 +88,8 @@ export type Ask = (token: string, method: string, path: string, json?: unknown) 
 
 /** Starts a sandbox on a real server until the end of the test. */
 export async function serve(fixtures: string, options: InternalOptions = {}): Promise<Ask> {
-  const emulator = await openEmulator({
-    port: 0,
-    ephemeral: true,
-    clock: START,
-    rate: 0,
-    fixtures,
-    ...options,
-  })
+  const start = { port: 0, ephemeral: true, clock: START, rate: 0, fixtures }
+  const emulator = await openEmulator({ ...start, ...options })
   onTestFinished(() => emulator.close())
   return async (token, method, path, json) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

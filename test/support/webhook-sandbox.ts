@@ -64,16 +64,9 @@ export const subscription = { id: 'hook-1', url: HOOK, created_at: '2026-01-01T0
 export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promise<OutboxEmulator> {
   const defects: unknown[] = []
   const start = await startingState(options)
-  const sandbox = new Sandbox(
-    {
-      ...sandboxDefaults,
-      service: joined,
-      hooks: faultHooks,
-      host: options.host ?? (() => START),
-      onDefect: (error) => void defects.push(error),
-    },
-    start,
-  )
+  const onDefect = (error: unknown) => void defects.push(error)
+  const given = { service: joined, hooks: faultHooks, host: options.host ?? (() => START), onDefect }
+  const sandbox = new Sandbox({ ...sandboxDefaults, ...given }, start)
   const happened: RanEvent[] = []
   sandbox.listeners.onEvent((event) => happened.push(event))
   const all = () => [...sandbox.store.rows('webhook_deliveries').values()] as Delivery[]

@@ -64,67 +64,45 @@ export const ALLOWED_TARGETS: readonly (readonly [
   ['http://[fd00::5]:8080/', ['fd00::5'], 8080],
 ]
 
-const LISTED = 'start the emulator with --allow-webhook'
-const NEVER = 'webhooks to it are never allowed'
-const OWN = 'port 4010 belongs to the emulator'
+type Refused = readonly (readonly [url: string, reason: string])[]
+
+/** The URLs of a text, each with this reason. */
+const because = (reason: string, urls: string): Refused => urls.split(/\s+/).map((url) => [url, reason])
+
+const REFUSED = [
+  because(
+    'start the emulator with --allow-webhook',
+    `http://10.0.0.5/ http://10.0.0.5:8081/ http://172.16.0.1/ http://192.168.1.1/ http://3232235777/
+    http://100.64.0.1/ http://93.184.216.34/ http://128.0.0.1/ http://126.255.255.255/ http://[fc00::1]/
+    http://[2001:db8::1]/ http://[1::2]/ http://[::ffff:10.0.0.1]/ http://[::ffff:c0a8:101]/
+    http://[64:ff9b::127.0.0.1]/ http://[2002:7f00:1::]/ http://mixed.example:9000/
+    http://receiver.example:8081/ https://receiver.example/`,
+  ),
+  because(
+    'webhooks to it are never allowed',
+    `http://0/ http://0.0.0.0:9000/ http://0.0.0.1/ http://[::]:9000/ http://[::2]/ http://everywhere.example:9000/
+    http://169.254.169.254/latest http://169.254.0.1/ http://2852039166/ http://0xa9fea9fe/ http://0251.0376.0251.0376/
+    http://[::ffff:169.254.169.254]/ http://[::ffff:a9fe:a9fe]/ http://[::169.254.169.254]/ http://[fe80::1]/
+    http://[64:ff9b::169.254.169.254]/ http://[2002:a9fe:a9fe::]/ http://[febf::1]/ http://[fd00:ec2::254]/
+    http://[::ffff:0.0.0.0]/ http://100.100.100.200/ http://metadata.example/ http://half.example:8080/`,
+  ),
+  because(
+    'port 4010 belongs to the emulator',
+    `http://127.0.0.1:4010/__emulator/reset http://127.9.9.9:4010/ http://localhost:4010/ http://[::1]:4010/
+    http://[::ffff:127.0.0.1]:4010/ http://mine.example:4010/`,
+  ),
+  because(
+    'must not contain a user name',
+    'http://user@127.0.0.1:9000/ http://user:secret@127.0.0.1:9000/ http://127.0.0.1:80@evil.example/',
+  ),
+  because(
+    'must be an absolute http or https URL',
+    'http://127.0.0.1:9000\\@evil.example/ http:///user@127.0.0.1/ ftp://127.0.0.1/ file:///etc/passwd //127.0.0.1/',
+  ),
+]
 
 /** Targets that are refused, with the reason. */
-export const REFUSED_TARGETS: readonly (readonly [url: string, reason: string])[] = [
-  ['http://10.0.0.5/', LISTED],
-  ['http://10.0.0.5:8081/', LISTED],
-  ['http://172.16.0.1/', LISTED],
-  ['http://192.168.1.1/', LISTED],
-  ['http://3232235777/', LISTED],
-  ['http://100.64.0.1/', LISTED],
-  ['http://93.184.216.34/', LISTED],
-  ['http://128.0.0.1/', LISTED],
-  ['http://126.255.255.255/', LISTED],
-  ['http://[fc00::1]/', LISTED],
-  ['http://[2001:db8::1]/', LISTED],
-  ['http://[1::2]/', LISTED],
-  ['http://[::ffff:10.0.0.1]/', LISTED],
-  ['http://[::ffff:c0a8:101]/', LISTED],
-  ['http://[64:ff9b::127.0.0.1]/', LISTED],
-  ['http://[2002:7f00:1::]/', LISTED],
-  ['http://mixed.example:9000/', LISTED],
-  ['http://receiver.example:8081/', LISTED],
-  ['https://receiver.example/', LISTED],
-  ['http://0/', NEVER],
-  ['http://0.0.0.0:9000/', NEVER],
-  ['http://0.0.0.1/', NEVER],
-  ['http://[::]:9000/', NEVER],
-  ['http://[::2]/', NEVER],
-  ['http://everywhere.example:9000/', NEVER],
-  ['http://169.254.169.254/latest', NEVER],
-  ['http://169.254.0.1/', NEVER],
-  ['http://2852039166/', NEVER],
-  ['http://0xa9fea9fe/', NEVER],
-  ['http://0251.0376.0251.0376/', NEVER],
-  ['http://[::ffff:169.254.169.254]/', NEVER],
-  ['http://[::ffff:a9fe:a9fe]/', NEVER],
-  ['http://[::169.254.169.254]/', NEVER],
-  ['http://[64:ff9b::169.254.169.254]/', NEVER],
-  ['http://[2002:a9fe:a9fe::]/', NEVER],
-  ['http://[fe80::1]/', NEVER],
-  ['http://[febf::1]/', NEVER],
-  ['http://[fd00:ec2::254]/', NEVER],
-  ['http://[::ffff:0.0.0.0]/', NEVER],
-  ['http://100.100.100.200/', NEVER],
-  ['http://metadata.example/', NEVER],
-  ['http://half.example:8080/', NEVER],
-  ['http://127.0.0.1:4010/__emulator/reset', OWN],
-  ['http://127.9.9.9:4010/', OWN],
-  ['http://localhost:4010/', OWN],
-  ['http://[::1]:4010/', OWN],
-  ['http://[::ffff:127.0.0.1]:4010/', OWN],
-  ['http://mine.example:4010/', OWN],
-  ['http://user@127.0.0.1:9000/', 'must not contain a user name'],
-  ['http://user:secret@127.0.0.1:9000/', 'must not contain a user name'],
-  ['http://127.0.0.1:80@evil.example/', 'must not contain a user name'],
-  ['http://127.0.0.1:9000\\@evil.example/', 'must be an absolute http or https URL'],
-  ['http:///user@127.0.0.1/', 'must be an absolute http or https URL'],
-  ['ftp://127.0.0.1/', 'must be an absolute http or https URL'],
-  ['file:///etc/passwd', 'must be an absolute http or https URL'],
-  ['//127.0.0.1/', 'must be an absolute http or https URL'],
+export const REFUSED_TARGETS: Refused = [
+  ...REFUSED.flat(),
   ['http://127.0.0.1:9000/\r\nX-Evil: 1', 'must be an absolute http or https URL'],
 ]

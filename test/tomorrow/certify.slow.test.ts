@@ -50,10 +50,8 @@ test('at level A, a client that ends because of something new has a finding', as
 })
 
 test('at level A, a client that fails for another reason has no finding', async () => {
-  expect(await results(program('if (response.ok) await fetch(base + "/none"); process.exit(1)'))).toEqual({
-    ...PASSED,
-    event: 'not_reached',
-  })
+  const failing = program('if (response.ok) await fetch(base + "/none"); process.exit(1)')
+  expect(await results(failing)).toEqual({ ...PASSED, event: 'not_reached' })
 })
 
 /** An adapter. `refuses`: when it answers a command with an error. */

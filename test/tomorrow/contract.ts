@@ -39,12 +39,7 @@ function mapped(value: Any, change: (object: Any) => Any): Any {
 }
 
 const parsed = (text: string): Any[] =>
-  text === ''
-    ? []
-    : text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line))
+  text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 
 const without = ({ next_generation: _, ...rest }: Any) => rest
 const short = (text: string) => text.replaceAll(/([\da-f]{24})[\da-f]{40}/g, '$1')
@@ -58,10 +53,7 @@ const UNDO: Readonly<
 > = {
   field: { now: (text) => parsed(text).map((each) => mapped(each, without)) },
   // Where there is a new value, any text was there before.
-  enum: {
-    now: (text) => parsed(known(text)),
-    before: (then, now) => merged(then, now),
-  },
+  enum: { now: (text) => parsed(known(text)), before: merged },
   // What a new record gets by chance depends on its id.
   id: { now: (text) => drawn(parsed(short(text))), before: drawn },
   header: { now: parsed },

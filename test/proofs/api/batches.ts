@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { batchLifecycle } from '../../../src/service/batch-predictions/states.ts'
 import { MODEL_CANCEL_DELAY, MODEL_PACE } from '../../support/batch-model.ts'
-import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { atLeast, none, type Proof, type Scale, tried } from '../proof.ts'
 import { COMMANDS, checkEnd, RESTART, type Real } from './commands.ts'
 import { type Model, newModel } from './model.ts'
 import { runRaces } from './races.ts'
@@ -21,29 +21,24 @@ export const f3: Proof = {
   id: 'F3',
   promise:
     'Batches agree with their model after every sequence of requests, time, faults, snapshots and restarts, and a race has exactly one outcome for every order of arrival.',
-  run: (scale, say) => runBatches(SIZES[scale], say),
-}
-
-async function runBatches(
-  size: { readonly sequences: number; readonly races: number },
-  say: (line: string) => void,
-  seed = SEED,
-): Promise<readonly Figure[]> {
-  const origin = await originOf({ 'batch.pace': MODEL_PACE, 'batch.cancel_delay': MODEL_CANCEL_DELAY })
-  const tally: Tally = { sequences: 0, commands: 0, divergences: 0, moves: new Set() }
-  for (let from = 0; from < size.sequences; from += PART) {
-    runSequences(origin, { numRuns: Math.min(PART, size.sequences - from), seed: seed + from }, tally, say)
-    say(`F3: ${tally.sequences} sequences, ${tally.commands} commands`)
-    if (tally.divergences > 0) break
-  }
-  return [
-    tried('seed', seed),
-    tried('sequences', tally.sequences),
-    tried('commands', tally.commands),
-    atLeast('status changes that occurred', tally.moves.size, MOVES.size),
-    none('divergences from the model', tally.divergences),
-    ...(await runRaces(size.races, seed, say)),
-  ]
+  run: async (scale, say) => {
+    const size = SIZES[scale]
+    const origin = await originOf({ 'batch.pace': MODEL_PACE, 'batch.cancel_delay': MODEL_CANCEL_DELAY })
+    const tally: Tally = { sequences: 0, commands: 0, divergences: 0, moves: new Set() }
+    for (let from = 0; from < size.sequences; from += PART) {
+      runSequences(origin, Math.min(PART, size.sequences - from), SEED + from, tally, say)
+      say(`F3: ${tally.sequences} sequences, ${tally.commands} commands`)
+      if (tally.divergences > 0) break
+    }
+    return [
+      tried('seed', SEED),
+      tried('sequences', tally.sequences),
+      tried('commands', tally.commands),
+      atLeast('status changes that occurred', tally.moves.size, MOVES.size),
+      none('divergences from the model', tally.divergences),
+      ...(await runRaces(size.races, SEED, say)),
+    ]
+  },
 }
 
 interface Tally {
@@ -59,12 +54,13 @@ const MOVES = new Set(
   batchLifecycle.arrows.filter(({ from, to }) => from !== to).map(({ from, to }) => `${from} ${to}`),
 )
 
-interface Runs {
-  readonly numRuns: number
-  readonly seed: number
-}
-
-function runSequences(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): void {
+function runSequences(
+  origin: Origin,
+  numRuns: number,
+  seed: number,
+  tally: Tally,
+  say: (line: string) => void,
+) {
   const script = fc.commands([fc.oneof(...COMMANDS, RESTART)], { maxCommands: MAX_COMMANDS, size: 'max' })
   const property = fc.property(script, (commands) => {
     const sandbox = sandboxFrom(origin)
@@ -74,7 +70,10 @@ function runSequences(origin: Origin, runs: Runs, tally: Tally, say: (line: stri
     checkEnd(model, real)
     count(tally, model, real)
   })
-  report(fc.check(property, runs), tally, say)
+  const details = fc.check(property, { numRuns, seed })
+  if (!details.failed) return
+  tally.divergences += 1
+  say(`F3: ${fc.defaultReportMessage(details)}\n${String(details.errorInstance)}`)
 }
 
 function count(tally: Tally, { batches }: Model, { ran }: Real): void {
@@ -82,10 +81,4 @@ function count(tally: Tally, { batches }: Model, { ran }: Real): void {
   tally.commands += ran
   for (const { path } of batches.values())
     for (const [n, state] of path.entries()) if (n > 0) tally.moves.add(`${path[n - 1]} ${state}`)
-}
-
-function report<T>(details: fc.RunDetails<T>, tally: Tally, say: (line: string) => void): void {
-  if (!details.failed) return
-  tally.divergences += 1
-  say(`F3: ${fc.defaultReportMessage(details)}\n${String(details.errorInstance)}`)
 }

@@ -42,55 +42,36 @@ type Work = (model: Model, real: Real) => void
 
 /** One step that runs in the emulator and in the model; throws if they differ afterwards. */
 export class Step implements fc.Command<Model, Real> {
-  readonly #says: string
+  readonly check: (model: Readonly<Model>) => boolean
+  readonly toString: () => string
   readonly #work: Work
-  readonly #needs: (model: Readonly<Model>) => boolean
 
   constructor(description: string, work: Work, needs: (model: Readonly<Model>) => boolean = () => true) {
-    this.#says = description
+    this.toString = () => description
     this.#work = work
-    this.#needs = needs
-  }
-
-  check(model: Readonly<Model>): boolean {
-    return this.#needs(model)
+    this.check = needs
   }
 
   run(model: Model, real: Real): void {
     real.ran += 1
     this.#work(model, real)
     assert.equal(real.sandbox.clock.now, model.now, 'the clock')
-    assert.equal(
-      real.sandbox.store.rows('batch_predictions').size,
-      model.batches.size,
-      'the number of batches',
-    )
-  }
-
-  toString(): string {
-    return this.#says
+    const { size } = real.sandbox.store.rows('batch_predictions')
+    assert.equal(size, model.batches.size, 'the number of batches')
   }
 }
 
-const REFUSALS: readonly ModelFault[] = [
-  { kind: 'refuse', preset: 'rate-limited', status: 429 },
-  { kind: 'refuse', preset: 'server-error', status: 500 },
-  { kind: 'refuse', preset: 'unavailable-with-retry-after', status: 503 },
-  { kind: 'refuse', preset: '', status: 409 },
-]
+const STATUSES = { 'rate-limited': 429, 'server-error': 500, 'unavailable-with-retry-after': 503, '': 409 }
+const REFUSALS: readonly ModelFault[] = Object.entries(STATUSES).map(([preset, status]) => {
+  return { kind: 'refuse', preset, status }
+})
 const LOSSES: readonly ModelFault[] = ['rst-before-headers', 'fin-before-headers', 'cut-mid-body'].map(
   (preset) => ({ kind: 'lose', preset }),
 )
 
 const createStep = fc
-  .record({
-    items: fc.integer({ min: 1, max: 8 }),
-    key: fc.constantFrom(undefined, undefined, 'k1', 'k2', 'k3'),
-  })
-  .map(
-    ({ items, key }) =>
-      new Step(`create ${items} ${key ?? ''}`, (model, real) => create(model, real, items, key)),
-  )
+  .tuple(fc.integer({ min: 1, max: 8 }), fc.constantFrom(undefined, undefined, 'k1', 'k2', 'k3'))
+  .map(([n, key]) => new Step(`create ${n} ${key ?? ''}`, (model, real) => create(model, real, n, key)))
 
 const advanceStep = fc
   .oneof(
@@ -104,17 +85,13 @@ const faultStep = fc
   .map((fault) => new Step(`arm ${JSON.stringify(fault)}`, (model, real) => armFault(model, real, fault)))
 
 function onOne(description: string, work: (model: Model, real: Real, id: string, batch: ModelBatch) => void) {
-  return fc.nat(11).map(
-    (n) =>
-      new Step(
-        `${description} ${n}`,
-        (model, real) => {
-          const [id, batch] = [...model.batches][n % model.batches.size] ?? []
-          if (id !== undefined && batch !== undefined) work(model, real, id, batch)
-        },
-        ({ batches }) => batches.size > 0,
-      ),
-  )
+  return fc.nat(11).map((n) => {
+    const workOn: Work = (model, real) => {
+      const [id, batch] = [...model.batches][n % model.batches.size] ?? []
+      if (id !== undefined && batch !== undefined) work(model, real, id, batch)
+    }
+    return new Step(`${description} ${n}`, workOn, ({ batches }) => batches.size > 0)
+  })
 }
 
 /** All commands with their weights: a restart costs as much as a hundred requests. */

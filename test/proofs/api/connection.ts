@@ -1,4 +1,6 @@
-import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { later } from '../../../src/core/time/realtime.ts'
 
 export interface RawResponse {
@@ -10,40 +12,58 @@ export interface RawResponse {
 
 export type NoResponse = 'closed' | 'silent' | 'malformed'
 
+/** A request that is being sent: its bytes may be written in pieces. */
+export interface Arriving {
+  readonly write: (piece: Buffer) => void
+  readonly response: Promise<RawResponse | NoResponse>
+}
+
 interface Waiting {
   readonly isHead: boolean
   readonly done: (response: RawResponse | NoResponse) => void
 }
 
+/** Opens a socket to a port of this machine. */
+export async function openSocket(port: number): Promise<Duplex> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Real milliseconds without a response before an exchange is given up. */
+const PATIENCE = 120_000
+
 /**
- * One HTTP/1.1 connection to 127.0.0.1, kept alive, and opened again when the server has closed it. Unlike client libraries,
- * it sends any bytes and reads responses strictly.
+ * One HTTP/1.1 connection, kept alive, and opened again when the server has closed it. Unlike client libraries, it sends any
+ * bytes and reads responses strictly.
  */
 export class Connection {
-  readonly #port: number
-  readonly #patience: number
-  #socket: Socket | undefined
+  readonly #open: () => Promise<Duplex>
+  #socket: Duplex | undefined
   #received: Buffer = Buffer.alloc(0)
   #waiting: Waiting | undefined
-  made = 0
 
-  /** @param patience real milliseconds without a response before an exchange is given up */
-  constructor(port: number, patience = 120_000) {
-    this.#port = port
-    this.#patience = patience
+  constructor(open: () => Promise<Duplex>) {
+    this.#open = open
   }
 
-  exchange(bytes: Buffer, isHead = false): Promise<RawResponse | NoResponse> {
-    return new Promise((resolve) => {
-      const socket = this.#open()
-      const cancel = later(this.#patience, () => this.#give('silent'))
-      const done = (response: RawResponse | NoResponse): void => {
+  async exchange(bytes: Buffer, isHead = false): Promise<RawResponse | NoResponse> {
+    const { write, response } = await this.begin(isHead)
+    write(bytes)
+    return response
+  }
+
+  async begin(isHead = false): Promise<Arriving> {
+    const socket = this.#socket?.writable ? this.#socket : await this.#opened()
+    const response = new Promise<RawResponse | NoResponse>((resolve) => {
+      const cancel = later(PATIENCE, () => this.#give('silent'))
+      const done = (given: RawResponse | NoResponse): void => {
         cancel()
-        resolve(response)
+        resolve(given)
       }
       this.#waiting = { isHead, done }
-      socket.write(bytes)
     })
+    return { write: (piece) => void socket.write(piece), response }
   }
 
   /** Closes the connection; the next exchange opens another. */
@@ -53,10 +73,8 @@ export class Connection {
     this.#received = Buffer.alloc(0)
   }
 
-  #open(): Socket {
-    if (this.#socket?.writable) return this.#socket
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
-    this.made += 1
+  async #opened(): Promise<Duplex> {
+    const socket = await this.#open()
     this.#socket = socket
     this.#received = Buffer.alloc(0)
     const lost = (): void => {
@@ -67,9 +85,7 @@ export class Connection {
     socket.on('data', (piece: Buffer) => {
       if (this.#socket === socket) this.#take(piece)
     })
-    socket.on('error', lost)
-    socket.on('end', lost)
-    socket.on('close', lost)
+    for (const event of ['error', 'end', 'close']) socket.on(event, lost)
     return socket
   }
 

@@ -1,37 +1,18 @@
 import { Chance } from '../../../src/core/random.ts'
-import type { Api } from '../../../src/server/http/api.ts'
-import type { RawResponse } from './connection.ts'
-import { beginInProcess } from './in-process.ts'
-import type { Sent } from './request-wire.ts'
+import type { Arriving } from './connection.ts'
 
 export type Strand = readonly (() => void)[]
 
-/** A request as a strand: its head, the chunks of its body, its end. Its response comes after the last step. */
-export function requestStrand(
-  api: Api,
-  sent: Sent,
-  pieces: number,
-): { readonly strand: Strand; readonly response: Promise<RawResponse | 'closed'> } {
-  let feed: (piece: Buffer | null) => void = () => {}
-  let give: (response: Promise<RawResponse | 'closed'>) => void = () => {}
-  const response = new Promise<RawResponse | 'closed'>((resolve) => {
-    give = resolve
-  })
-  const begin = (): void => {
-    const arriving = beginInProcess(api, sent)
-    feed = arriving.feed
-    give(arriving.response)
-  }
-  const { body } = sent
-  const parts = body === undefined ? [] : cut(body, pieces)
-  return { strand: [begin, ...parts.map((part) => () => feed(part)), () => feed(null)], response }
-}
-
-function cut(body: Buffer, pieces: number): Buffer[] {
-  const size = Math.ceil(body.length / pieces)
-  return Array.from({ length: pieces }, (_, n) => body.subarray(n * size, (n + 1) * size)).filter(
-    (part) => part.length > 0,
+/** A request as a strand: its head, then the chunks of its body. */
+export function requestStrand({ write }: Arriving, bytes: Buffer, pieces: number): Strand {
+  const head = bytes.indexOf('\r\n\r\n') + 4
+  const size = Math.ceil((bytes.length - head) / pieces)
+  const parts = Array.from({ length: pieces }, (_, n) =>
+    bytes.subarray(head).subarray(n * size, (n + 1) * size),
   )
+  return [bytes.subarray(0, head), ...parts]
+    .filter(({ length }) => length > 0)
+    .map((part) => () => write(part))
 }
 
 /**
@@ -44,8 +25,7 @@ export async function interleave(strands: readonly Strand[], seed: number): Prom
   const left = strands.map((strand, n) => ({ n, steps: [...strand] }))
   let word = ''
   for (;;) {
-    const waiting = left.filter(({ steps }) => steps.length > 0)
-    const [first, ...others] = waiting
+    const [first, ...others] = left.filter(({ steps }) => steps.length > 0)
     if (first === undefined) return word
     const { n, steps } = chance.pick([first, ...others])
     steps.shift()?.()

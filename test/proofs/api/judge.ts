@@ -12,14 +12,8 @@ export interface Violation {
 
 /** Error codes for malformed requests; a valid request must never get one. */
 const MALFORMED = [
-  'validation_failed',
-  'malformed_json',
-  'bad_request',
-  'unauthorized',
-  'route_not_found',
-  'method_not_allowed',
-  'unsupported_media_type',
-  'payload_too_large',
+  ...['validation_failed', 'malformed_json', 'bad_request', 'unauthorized', 'route_not_found'],
+  ...['method_not_allowed', 'unsupported_media_type', 'payload_too_large'],
 ]
 
 export function judge(
@@ -157,7 +151,8 @@ function acceptedThoughInvalid({ target, body, headers }: Sent, operation: Descr
   return undefined
 }
 
-function parsed(text: string): unknown {
+/** The JSON of a text; undefined if it is none. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

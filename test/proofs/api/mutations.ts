@@ -43,19 +43,9 @@ const ODD_TAILS = [
 ]
 
 const ODD_HEADERS = pairs([
-  [
-    'Authorization',
-    'Bearer',
-    'Bearer  ',
-    'Basic YTpi',
-    `bearer ${KEYS.KU}`,
-    `Bearer ${KEYS.KU}, Bearer ${KEYS.K2}`,
-    'Bearer __proto__',
-    `Bearer ${'k'.repeat(2_000)}`,
-    `Bearer ${KEYS.KU}@other`,
-    `Bearer ${KEYS.KU}@UPPER`,
-    `Bearer ${KEYS.KU}@`,
-  ],
+  ['Authorization', 'Bearer', 'Bearer  ', 'Basic YTpi', `bearer ${KEYS.KU}`, 'Bearer __proto__'],
+  ['Authorization', `Bearer ${KEYS.KU}, Bearer ${KEYS.K2}`, `Bearer ${'k'.repeat(2_000)}`],
+  ['Authorization', ...['other', 'UPPER', ''].map((name) => `Bearer ${KEYS.KU}@${name}`)],
   ['Idempotency-Key', '', 'k'.repeat(255), 'k'.repeat(256), '__proto__', 'key-1'],
   ['Origin', 'null', 'https://evil.example', 'http://localhost:99999'],
   ['Access-Control-Request-Method', 'POST'],
@@ -69,14 +59,8 @@ const ODD_HEADERS = pairs([
   ['Cookie', 'a=b; __proto__=c'],
   ['X-Forwarded-For', "1.2.3.4'--"],
   ['X-HTTP-Method-Override', 'DELETE'],
-  [
-    'Content-Type',
-    'text/plain',
-    'application/json; charset=latin1',
-    'application/json;charset=UTF-8',
-    'application/x-ndjson',
-    'nonsense',
-  ],
+  ['Content-Type', 'text/plain', 'application/x-ndjson', 'nonsense'],
+  ['Content-Type', 'application/json; charset=latin1', 'application/json;charset=UTF-8'],
   ['Content-Encoding', 'gzip', 'zip', 'identity'],
 ])
 
@@ -86,27 +70,10 @@ const HOSTS = ['evil.example', '', '127.0.0.1', '0177.0.0.1', 'localhost:1, evil
 const UNKNOWN = ['unknown', 'id', '__proto__', 'constructor', '', 'object']
 
 const ODD_BODIES: readonly Buffer[] = [
-  '',
-  '{',
-  '{"a":1,}',
-  '{"a":1}{"a":1}',
-  '{"name":1,"name":"x"}',
-  '[]',
-  'null',
-  '"text"',
-  '12',
-  'NaN',
-  '\uFEFF{"name":"x"}',
-  '{"name":"\\ud800"}',
-  '{"name":"\\u0000"}',
-  `{"name":${deep(63)}}`,
-  `{"name":${deep(65)}}`,
-  deep(5_000),
-  'name=x&like=1',
-  '<xml/>',
-  `{"name":${'9'.repeat(400)}}`,
-  '{"like":1e400}',
-  '{"constructor":{"prototype":{"polluted":1}}}',
+  ...['', '{', '{"a":1,}', '{"a":1}{"a":1}', '{"name":1,"name":"x"}', '[]', 'null', '"text"', '12', 'NaN'],
+  ...['\uFEFF{"name":"x"}', '{"name":"\\ud800"}', '{"name":"\\u0000"}', 'name=x&like=1', '<xml/>'],
+  ...[`{"name":${deep(63)}}`, `{"name":${deep(65)}}`, deep(5_000), `{"name":${'9'.repeat(400)}}`],
+  ...['{"like":1e400}', '{"constructor":{"prototype":{"polluted":1}}}'],
 ].map((text) => Buffer.from(text))
 
 const BAD_UTF8 = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0xfe, 0x22, 0x7d])

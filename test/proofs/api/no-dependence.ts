@@ -17,21 +17,16 @@ export const f5: Proof = {
   id: 'F5',
   promise:
     'No response depends on the order of records, lists, result lines or fields, or on the instant at which a sandbox starts.',
-  run: (scale, say) => runVariants(SIZES[scale], say),
-}
-
-async function runVariants(
-  requests: number,
-  say: (line: string) => void,
-  seed = SEED,
-): Promise<readonly Figure[]> {
-  const script = await record(requests, seed)
-  const figures: Figure[] = [tried('seed', seed), tried('requests of the script', requests)]
-  for (const variant of variants(seed)) {
-    say(`F5: ${variant.name}`)
-    figures.push(...(await compare(script, variant, say)))
-  }
-  return figures
+  run: async (scale, say) => {
+    const requests = SIZES[scale]
+    const script = await record(requests, SEED)
+    const figures: Figure[] = [tried('seed', SEED), tried('requests of the script', requests)]
+    for (const variant of variants(SEED)) {
+      say(`F5: ${variant.name}`)
+      figures.push(...(await compare(script, variant, say)))
+    }
+    return figures
+  },
 }
 
 async function compare(

@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
-import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
-import type { Api } from '../../../src/server/http/api.ts'
+import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { callBatches } from '../../support/batch-calls.ts'
 import { interveneBy } from '../../support/intervene.ts'
 import { batchBody } from '../../support/sample-calls.ts'
 import { atLeast, type Figure, none } from '../proof.ts'
-import type { RawResponse } from './connection.ts'
-import { apiInProcess } from './in-process.ts'
+import { Connection, type RawResponse } from './connection.ts'
 import { interleave, requestStrand, type Strand } from './interleave.ts'
-import type { Sent } from './request-wire.ts'
+import { type Sent, toBytes } from './request-wire.ts'
 import { proofEmulator } from './sandbox.ts'
 
 const DAY = 86_400_000
 
-interface Stage {
-  readonly api: Api
-  readonly port: number
-  readonly sandbox: Sandbox
-}
+type Stage = Pick<RunningEmulator, 'connect' | 'port' | 'sandbox'>
 
 interface Race {
   readonly name: string
@@ -43,8 +37,7 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
     limits: false,
     settings: { 'batch.cancel_delay': '1s' },
   })
-  const { sandbox, port } = emulator
-  const stage: Stage = { api: apiInProcess(emulator), port, sandbox }
+  const { sandbox } = emulator
   const start = sandbox.capture()
   const figures: Figure[] = []
   try {
@@ -55,7 +48,7 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
       for (let n = 0; n < count; n++) {
         sandbox.replaceWith(start)
         try {
-          const [mixture, outcome] = await run(stage, seed + n)
+          const [mixture, outcome] = await run(emulator, seed + n)
           mixtures.add(mixture)
           seen.add(outcome)
         } catch (error) {
@@ -76,45 +69,41 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
   }
 }
 
-function sentOf(
-  port: number,
-  method: string,
-  path: string,
-  json?: object,
-  headers: readonly (readonly [string, string])[] = [],
-): Sent {
+type Headers = readonly (readonly [string, string])[]
+
+function sentOf({ port }: Stage, method: string, path: string, json?: object, more: Headers = []): Sent {
   const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json))
-  const about =
-    body === undefined
-      ? []
-      : ([
-          ['Content-Type', 'application/json'],
-          ['Content-Length', String(body.length)],
-        ] as const)
-  const all = [
+  const about: Headers = [
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(body?.length)],
+  ]
+  const headers: Headers = [
     ['Host', `127.0.0.1:${port}`],
     ['Authorization', `Bearer ${KEYS.KU}`],
-    ...about,
-    ...headers,
-  ] as const
-  return { method, target: `/v1${path}`, headers: all, body }
+    ...(body === undefined ? [] : about),
+    ...more,
+  ]
+  return { method, target: `/v1${path}`, headers, body }
 }
 
 async function race(
-  { api }: Stage,
+  { connect }: Stage,
   seed: number,
   requests: readonly Sent[],
   others: readonly Strand[] = [],
 ): Promise<{ readonly mixture: string; readonly responses: readonly RawResponse[] }> {
-  const running = requests.map((sent) => requestStrand(api, sent, 3))
-  const mixture = await interleave([...running.map(({ strand }) => strand), ...others], seed)
+  const connections = requests.map((_, n) => new Connection(async () => (await connect(`race-${n}`)).socket))
+  const running = await Promise.all(connections.map((connection) => connection.begin()))
+  const strands = running.map((arriving, n) => requestStrand(arriving, toBytes(requests[n] as Sent), 3))
+  const mixture = await interleave([...strands, ...others], seed)
   const responses = await Promise.all(running.map(({ response }) => response))
-  return { mixture, responses: responses.filter((response) => response !== 'closed') }
+  for (const connection of connections) connection.close()
+  return { mixture, responses: responses.filter((response) => typeof response !== 'string') }
 }
 
 /** Three callers present one claim token: it is redeemed exactly once. */
 async function claims(stage: Stage, seed: number) {
-  const sent = sentOf(stage.port, 'POST', '/agents/claim', { claim_token: 'claim-10' })
+  const sent = sentOf(stage, 'POST', '/agents/claim', { claim_token: 'claim-10' })
   const { mixture, responses } = await race(stage, seed, [sent, sent, sent])
   const statuses = responses.map(({ status }) => status)
   const winner = statuses.indexOf(200)
@@ -126,8 +115,8 @@ async function claims(stage: Stage, seed: number) {
 /** Four creations under one key, one with another body: one batch is created, and all responses name it or the conflict. */
 async function sameKeys(stage: Stage, seed: number) {
   const key = [['Idempotency-Key', 'race']] as const
-  const same = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(2), key)
-  const other = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(3), key)
+  const same = sentOf(stage, 'POST', '/batch-predictions', batchBody(2), key)
+  const other = sentOf(stage, 'POST', '/batch-predictions', batchBody(3), key)
   const { mixture, responses } = await race(stage, seed, [same, other, same, same])
   const accepted = responses.filter(({ status }) => status === 200)
   const isOther = responses[1]?.status === 200
@@ -141,7 +130,7 @@ async function sameKeys(stage: Stage, seed: number) {
 
 /** Two cancels while the completion window ends: the batch is cancelled or expired, and every response agrees with it. */
 async function cancels(stage: Stage, seed: number) {
-  const { sandbox, port } = stage
+  const { sandbox } = stage
   const chance = new Chance(seed, 'cancel')
   const { id } = callBatches(sandbox, 'create', { body: batchBody(2) }).body
   const pace = { validating: '2s', in_progress: '40h', finalizing: 'immediate' }
@@ -149,8 +138,8 @@ async function cancels(stage: Stage, seed: number) {
   const end = sandbox.clock.now + DAY
   const ticks = [end - 2, end - 1, end, end + 1].slice(chance.int(0, 2))
   const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))
-  const cancel = sentOf(port, 'POST', `/batch-predictions/${id}/cancel`)
-  const retrieve = sentOf(port, 'GET', `/batch-predictions/${id}`)
+  const cancel = sentOf(stage, 'POST', `/batch-predictions/${id}/cancel`)
+  const retrieve = sentOf(stage, 'GET', `/batch-predictions/${id}`)
   const { mixture, responses } = await race(stage, seed, [cancel, cancel, retrieve], [time])
   advanceTo(sandbox, end + DAY)
   const last = callBatches(sandbox, 'retrieve', { id }).body
@@ -173,16 +162,12 @@ async function patches(stage: Stage, seed: number) {
     { name: 'third', access: 'closed' },
   ]
   const path = '/organization/teamspaces/ts-a'
-  const sent = changes.map((change) => sentOf(stage.port, 'PATCH', path, change))
+  const sent = changes.map((change) => sentOf(stage, 'PATCH', path, change))
   const { mixture, responses } = await race(stage, seed, sent)
+  const idOf = ({ headers }: RawResponse) => headers.get('x-emulator-request-id') ?? ''
   const order = responses
-    .map((response, n) => ({
-      response,
-      change: changes[n],
-      id: response.headers.get('x-emulator-request-id') ?? '',
-      n,
-    }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((response, n) => ({ response, change: changes[n], n }))
+    .sort((a, b) => (idOf(a.response) < idOf(b.response) ? -1 : 1))
   let expected: JsonObject | undefined
   for (const { response, change } of order) {
     assert.equal(response.status, 200)

@@ -14,10 +14,7 @@ const uuidOf = (n: number) => `${String(n).padStart(8, '0')}-2222-4333-8444-5555
 export const messageOf = (n: number) => ({ conversation_id: `conversation-${n + 10}`, message_id: uuidOf(n) })
 
 /** The n-th OAuth flow, which waits for its callback. */
-export const flowOf = (n: number) => ({
-  state: `state-${n}`,
-  redirect_uri: 'https://app.example/callback',
-})
+export const flowOf = (n: number) => ({ state: `state-${n}`, redirect_uri: 'https://app.example/callback' })
 
 /** Records of each kind, enough that some are left after requests have used others up. */
 export function busyCollections(): Readonly<Record<string, readonly object[]>> {
@@ -35,49 +32,32 @@ export function busyCollections(): Readonly<Record<string, readonly object[]>> {
       id: uuidOf(n),
       _emulator: { conversation_id: messageOf(n).conversation_id, kind: 'agent' },
     })),
-    agent_templates: like('agent_templates', (n) => ({
-      id: `template-${n + 10}`,
-      claim_token: `claim-${n + 10}`,
-    })),
+    agent_templates: like('agent_templates', (n) => {
+      return { id: `template-${n + 10}`, claim_token: `claim-${n + 10}` }
+    }),
     automations: like('automations', (n) => ({ id: `automation-${n + 10}` })),
     event_triggers: like('event_triggers', (n) => ({ id: `trigger-${n + 10}` })),
     consumption_rows: numbers.map((n) => {
       const at = `2026-02-${String(1 + (n % 28)).padStart(2, '0')}T00:00:00.000Z`
       return consumptionRow(`row-${n}`, at, { credits: n, action: 'run', resource: 'agent' })
     }),
-    users: numbers.map((n) => ({
-      id: `user-${n}`,
-      organization_id: 'org-1',
-      email: `user.${n}@example.com`,
-      first_name: 'User',
-      last_name: `Number ${n}`,
-      created_at: JANUARY,
-    })),
-    memberships: numbers.map((n) => ({
-      id: `m-${n}`,
-      teamspace_id: 'ts-a',
-      user_id: `user-${n}`,
-      role: 'member',
-      agent_ids: [],
-      created_at: JANUARY,
-    })),
+    users: numbers.map((n) => {
+      const name = { first_name: 'User', last_name: `Number ${n}`, email: `user.${n}@example.com` }
+      return { id: `user-${n}`, organization_id: 'org-1', ...name, created_at: JANUARY }
+    }),
+    memberships: numbers.map((n) => {
+      const who = { user_id: `user-${n}`, role: 'member', agent_ids: [] }
+      return { id: `m-${n}`, teamspace_id: 'ts-a', ...who, created_at: JANUARY }
+    }),
     files: [
       { id: 'file-sheet', teamspace_id: 'ts-a', name: 'b.xlsx', kind: 'spreadsheet', pages: null },
       { id: 'file-archive', teamspace_id: 'ts-a', name: 'c.zip', kind: 'archive', supported: false },
       { id: 'file-elsewhere', teamspace_id: 'ts-b', name: 'e.pdf', kind: 'pdf', pages: 10 },
     ],
   }
-  const names = new Set([
-    ...Object.keys(baseCollections),
-    ...Object.keys(sampleRecords),
-    ...Object.keys(more),
-  ])
-  const join = (name: string) => [
-    ...(baseCollections[name] ?? []),
-    ...(sampleRecords[name] ?? []),
-    ...(more[name] ?? []),
-  ]
-  return Object.fromEntries([...names].map((name) => [name, join(name)]))
+  const sources = [baseCollections, sampleRecords, more]
+  const names = new Set(sources.flatMap(Object.keys))
+  return Object.fromEntries([...names].map((name) => [name, sources.flatMap((each) => each[name] ?? [])]))
 }
 
 /** An emulator of a busy sandbox, in memory, with a clock frozen at {@link START}. */

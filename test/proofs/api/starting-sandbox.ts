@@ -30,15 +30,8 @@ export async function originOf(
   const onDefect = (error: unknown): never => {
     throw error
   }
-  const options = {
-    ...sandboxDefaults,
-    service: workspaceService,
-    hooks: faultHooks,
-    enforceLimits: false,
-    host,
-    onDefect,
-  }
-  return { options, start }
+  const given = { service: workspaceService, hooks: faultHooks, enforceLimits: false, host, onDefect }
+  return { options: { ...sandboxDefaults, ...given }, start }
 }
 
 export function sandboxFrom({ options, start }: Origin): Sandbox {

@@ -53,29 +53,17 @@ export function validRequest(operation: Described, source: Source): Draft {
   return {
     method: operation.method,
     segments: operation.segments.map((part) => (isParameter(part) ? encodeURIComponent(params(part)) : part)),
-    query: queryOf(operation, source),
-    tail: '',
-    headers,
-    prefix: '',
-    base: '/v1',
-    json: bodyOf(operation, source, n),
-    raw: undefined,
-    mutations: [],
+    ...{ query: queryOf(operation, source), json: bodyOf(operation, source, n), headers },
+    ...{ tail: '', prefix: '', base: '/v1', raw: undefined, mutations: [] },
   }
 }
 
 const COLLECTION_OF: Readonly<Record<string, string>> = {
-  '{skill_id}': 'skills',
-  '{conversation_id}': 'conversations',
-  '{automation_id}': 'automations',
-  '{trigger_id}': 'event_triggers',
-  '{batch_prediction_id}': 'batch_predictions',
+  ...{ '{skill_id}': 'skills', '{conversation_id}': 'conversations', '{automation_id}': 'automations' },
+  ...{ '{trigger_id}': 'event_triggers', '{batch_prediction_id}': 'batch_predictions' },
 }
-
 const FIXED: Readonly<Record<string, string>> = {
-  '{teamspace_id}': 'ts-a',
-  '{server_id}': 'server-1',
-  '{agent_id}': 'agent-1',
+  ...{ '{teamspace_id}': 'ts-a', '{server_id}': 'server-1', '{agent_id}': 'agent-1' },
 }
 
 function paramsOf({ name }: Described, { sandbox, chance }: Source, n: number): (part: string) => string {

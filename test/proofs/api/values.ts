@@ -2,39 +2,16 @@ import { isObject, type Json, type JsonObject } from '../../../src/core/json.ts'
 import type { Chance } from '../../../src/core/random.ts'
 
 export const TEXTS = [
-  'Plan',
-  'a',
-  'Übersicht über alles',
-  '日本語のテキスト',
-  '👩‍👩‍👧‍👦',
-  '\u202Eabc',
-  '__proto__',
-  'constructor',
-  'toString',
-  'null',
-  '0',
-  '-1',
-  'true',
-  '"quoted" \\ and \n new lines \t',
-  "'; DROP TABLE pages; --",
-  '<script>alert(1)</script>',
-  '%00%2F..%2F',
-  '{{7*7}}',
-  '\u0000',
-  '\uD800',
-  ' ',
-  ' padded ',
-  'e\u0301',
-  '\uFEFFx',
+  ...['Plan', 'a', 'Übersicht über alles', '日本語のテキスト', '👩‍👩‍👧‍👦', '\u202Eabc', ' ', ' padded '],
+  ...['__proto__', 'constructor', 'toString', 'null', '0', '-1', 'true', '\u0000', '\uD800', 'e\u0301'],
+  ...['"quoted" \\ and \n new lines \t', "'; DROP TABLE pages; --", '<script>alert(1)</script>'],
+  ...['%00%2F..%2F', '{{7*7}}', '\uFEFFx'],
 ] as const
 
 /** Samples that match the patterns in the document. */
 const BY_PATTERN = [
-  'Document:created',
-  'Task:updated',
-  'A:b',
-  'user.name@example.com',
-  'https://app.example/cb',
+  ...['Document:created', 'Task:updated', 'A:b'],
+  ...['user.name@example.com', 'https://app.example/cb'],
 ]
 
 /**
@@ -76,11 +53,10 @@ export function objectOf(schema: JsonObject, chance: Chance): JsonObject {
   }
   if (isObject(schema.additionalProperties) && isObject(schema.propertyNames)) {
     const count = chance.int(0, Number(schema.maxProperties ?? 3))
-    for (let n = 0; n < count; n++)
-      members.push([
-        `${n}-${textOf({ maxLength: 20 }, chance)}`,
-        sampleOf(schema.additionalProperties, chance),
-      ])
+    for (let n = 0; n < count; n++) {
+      const name = `${n}-${textOf({ maxLength: 20 }, chance)}`
+      members.push([name, sampleOf(schema.additionalProperties, chance)])
+    }
   }
   return Object.fromEntries(members)
 }

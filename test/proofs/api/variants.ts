@@ -2,6 +2,7 @@ import { isObject, type Json } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { START } from '../../support/base-state.ts'
 import type { RawResponse } from './connection.ts'
+import { parsed } from './judge.ts'
 import { type Collections, type Exchange, type Setting, whole } from './replay.ts'
 import type { Sent } from './request-wire.ts'
 import { busyCollections } from './sandbox.ts'
@@ -24,10 +25,8 @@ const LIST_ORDER = 'U020'
 
 /** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
 const CLOCKS = [
-  '2028-02-29T12:00:00Z',
-  '2026-12-31T23:59:59Z',
-  '2026-10-25T00:59:30Z',
-  '2038-01-19T03:14:07Z',
+  ...['2028-02-29T12:00:00Z', '2026-12-31T23:59:59Z'],
+  ...['2026-10-25T00:59:30Z', '2038-01-19T03:14:07Z'],
 ]
 
 export function variants(seed: number): readonly Variant[] {
@@ -65,10 +64,8 @@ function reordered(order: (records: readonly object[]) => readonly object[]): Co
 
 function shuffled(records: readonly object[], seed: number): readonly object[] {
   const chance = new Chance(seed, 'shuffle')
-  return records
-    .map((record) => ({ record, at: chance.next() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ record }) => record)
+  const drawn = records.map((record) => ({ record, at: chance.next() }))
+  return drawn.sort((a, b) => a.at - b.at).map(({ record }) => record)
 }
 
 // The records on a page depend on the order, as they should.
@@ -82,10 +79,8 @@ function withoutOrder(response: RawResponse): string {
   if (type === 'application/x-ndjson')
     return whole({ status, headers, text: text.split('\n').sort().join('\n') })
   // A configured order is no longer assumed; in a response to HEAD, only the headers show that.
-  const assumed = headers
-    .get('x-emulator-assumed')
-    ?.split(',')
-    .filter((id) => id !== LIST_ORDER)
+  const ids = headers.get('x-emulator-assumed')?.split(',')
+  const assumed = ids?.filter((id) => id !== LIST_ORDER)
   const others = new Map(headers).set('x-emulator-assumed', assumed?.join(',') ?? '')
   const body = parsed(text)
   if (!isObject(body) || !Array.isArray(body.data)) return whole({ status, headers: others, text })
@@ -109,11 +104,8 @@ function withMembersReversed({ body, headers, ...sent }: Sent): Sent {
 function reversed(value: Json): Json {
   if (Array.isArray(value)) return value.map((each) => reversed(each as Json))
   if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toReversed()
-      .map(([key, each]) => [key, reversed(each)]),
-  )
+  const entries = Object.entries(value).toReversed()
+  return Object.fromEntries(entries.map(([key, each]) => [key, reversed(each)]))
 }
 
 // Opaque records are returned in the order in which they were sent, and the first of several issues may differ.
@@ -125,11 +117,8 @@ function withoutMemberOrder({ status, headers, text }: RawResponse): string {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  )
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]))
 }
 
 function atClock(clock: string): Variant {
@@ -164,12 +153,4 @@ function withoutTime({ status, headers, text }: RawResponse, start: number): str
   if (headers.get('content-type') === 'application/x-ndjson')
     return JSON.stringify([status, [...relative], distant.replaceAll(DATE, 'date')])
   return JSON.stringify([status, [...relative], distant])
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

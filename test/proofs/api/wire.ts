@@ -2,12 +2,12 @@ import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { Chance } from '../../../src/core/random.ts'
 import { later } from '../../../src/core/time/realtime.ts'
-import { KEYS } from '../../support/base-state.ts'
-import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { mutateBytes } from './bytes.ts'
-import { Connection } from './connection.ts'
+import { KEY } from '../../bench/servers.ts'
+import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { Stage } from '../stage.ts'
+import { timing } from '../timing.ts'
+import { Connection, openSocket } from './connection.ts'
 import { corpus } from './corpus.ts'
-import { type OwnProcess, ownProcess } from './emulator.ts'
 import { pick } from './values.ts'
 
 const SIZES = {
@@ -26,51 +26,71 @@ const PATIENCE = 2_000
 /** Maximum real milliseconds of a normal request after a block of malformed ones. */
 const PROMPT = 50
 
+/** Tokens with a meaning for an HTTP parser. */
+const TOKENS = [
+  ...['\r\n', '\n', '\r', '\r\n\r\n', ' ', ':', '\0', '\t', '%', '\xff'],
+  ...['HTTP/1.1', 'Content-Length: ', '0\r\n\r\n', 'chunked'],
+]
+
+/** Removes, adds, changes or repeats one to four pieces of some bytes, or cuts their end. */
+function mutated(bytes: Buffer, chance: Chance): Buffer {
+  let text = bytes.toString('latin1')
+  for (let times = chance.int(1, 4); times > 0; times--) {
+    const at = chance.int(0, text.length)
+    const put = pick(chance, [
+      '',
+      String.fromCharCode(chance.int(0, 255)),
+      pick(chance, TOKENS),
+      text.slice(at, at + chance.int(1, 64)).repeat(2),
+    ])
+    const cut = pick(chance, [0, 1, chance.int(1, 64), text.length])
+    text = text.slice(0, at) + put + text.slice(at + cut)
+  }
+  return Buffer.from(text, 'latin1')
+}
+
 /** F2: malformed requests over raw sockets. */
 export const f2: Proof = {
   id: 'F2',
   promise: 'The emulator survives any bytes on a connection and responds to the next request at once.',
-  run: (scale, say) => runBytes(SIZES[scale], say, scale === 'long'),
-}
-
-/** Sends the corpus, then this many mutations of it. @param timed whether slow normal requests fail the proof */
-export async function runBytes(
-  { mutations, block }: { readonly mutations: number; readonly block: number },
-  say: (line: string) => void,
-  timed = false,
-  seed = SEED,
-): Promise<readonly Figure[]> {
-  const emulator = await ownProcess()
-  try {
-    const run = new Run(emulator, say)
-    const entries = corpus(emulator.port)
+  run: async (scale, say) => {
+    const { mutations, block } = SIZES[scale]
+    await using stage = new Stage()
+    const started = stage.start()
+    const port = await started.port
+    const run = new Run(port, say)
+    const entries = corpus(port)
     for (const { description, bytes } of entries) await run.block(description, [bytes])
     for (let from = 0; from < mutations; from += block) {
-      const chance = new Chance(seed, 'bytes', from)
-      const count = Math.min(block, mutations - from)
-      const sent = Array.from({ length: count }, () =>
-        mutateBytes(pick(chance, entries.slice(0, -1)).bytes, chance),
+      const chance = new Chance(SEED, 'bytes', from)
+      const sent = Array.from({ length: block }, () =>
+        mutated(pick(chance, entries.slice(0, -1)).bytes, chance),
       )
-      await run.block(`seed ${seed}, mutations from ${from}`, sent)
+      await run.block(`mutations from ${from}`, sent)
       if (from % 10_000 === 0) say(`F2: ${from} mutations`)
     }
-    return run.figures(entries.length, mutations, timed, seed)
-  } finally {
-    await emulator.stop()
-  }
+    const { code } = await started.stop()
+    const { defects } = started
+    if (defects[0] !== undefined) say(`F2: it printed ${defects[0].message}`)
+    return [
+      tried('seed', SEED),
+      tried('malformed requests of the corpus', entries.length),
+      tried('byte mutations', mutations),
+      ...run.figures(scale),
+      none('exits before the end', code ?? -1),
+      none('internal errors reported by the emulator', defects.length),
+    ]
+  },
 }
 
 class Run {
-  readonly #emulator: OwnProcess
+  readonly #port: number
   readonly #say: (line: string) => void
   readonly #times: number[] = []
-  #refused = 0
-  #html = 0
-  #unformed = 0
-  #failed = 0
+  readonly counts = { refused: 0, html: 0, unformed: 0, failed: 0 }
 
-  constructor(emulator: OwnProcess, say: (line: string) => void) {
-    this.#emulator = emulator
+  constructor(port: number, say: (line: string) => void) {
+    this.#port = port
     this.#say = say
   }
 
@@ -79,7 +99,7 @@ class Run {
     for (let from = 0; from < all.length; from += AT_ONCE) {
       const some = all.slice(from, from + AT_ONCE)
       const responses = await Promise.all(
-        some.map((bytes, n) => sendRaw(this.#emulator.port, bytes, (from + n) % 8 === 7)),
+        some.map((bytes, n) => sendRaw(this.#port, bytes, (from + n) % 8 === 7)),
       )
       for (const [n, text] of responses.entries()) this.#look(description, text, some[n] ?? Buffer.alloc(0))
     }
@@ -87,68 +107,47 @@ class Run {
   }
 
   #look(description: string, text: string, sent: Buffer): void {
+    const complain = (kind: keyof Run['counts'], what: string): void => {
+      this.counts[kind] += 1
+      if (this.counts.failed + this.counts.html + this.counts.unformed > 20) return
+      const bytes = JSON.stringify(sent.toString('latin1').slice(0, 400))
+      this.#say(`F2: ${kind} for ${description}: ${what.slice(0, 300)}\n  sent ${bytes}`)
+    }
     for (const head of text.match(/^HTTP\/1\.1 \d{3} [\s\S]*?\r\n\r\n/gm) ?? []) {
       const status = Number(head.slice(9, 12))
-      if (status >= 500) {
-        this.#failed += 1
-        this.#complain('a 5xx', description, head, sent)
-      }
+      if (status >= 500) complain('failed', head)
       // Responses outside the API have no rate-limit headers.
       const isOfControl = sent.includes('__emulator')
-      if (!isOfControl && status !== 100 && !/\r\nx-ratelimit-limit: \d/i.test(head)) {
-        this.#unformed += 1
-        this.#complain('no rate-limit headers', description, head, sent)
-      }
+      if (!isOfControl && status !== 100 && !/\r\nx-ratelimit-limit: \d/i.test(head))
+        complain('unformed', head)
     }
-    if (/<!doctype|<html|node_modules|\n {4}at /i.test(text)) {
-      this.#html += 1
-      this.#complain('HTML or a stack', description, text, sent)
-    }
+    if (/<!doctype|<html|node_modules|\n {4}at /i.test(text)) complain('html', text)
   }
 
   async #normal(description: string): Promise<void> {
-    const { port } = this.#emulator
-    const connection = new Connection(port)
-    const head = `GET /v1/data-views?limit=1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n\r\n`
+    const connection = new Connection(() => openSocket(this.#port))
+    const host = `Host: 127.0.0.1:${this.#port}`
+    const head = `GET /v1/data-views?limit=1 HTTP/1.1\r\n${host}\r\nAuthorization: Bearer ${KEY}\r\n\r\n`
     const started = performance.now()
     const response = await connection.exchange(Buffer.from(head))
     this.#times.push(performance.now() - started)
     connection.close()
     if (typeof response !== 'string' && response.status === 200) return
-    this.#refused += 1
+    this.counts.refused += 1
     this.#say(`F2: after "${description}" a normal request got ${JSON.stringify(response)}`)
   }
 
-  #complain(what: string, description: string, text: string, sent: Buffer): void {
-    if (this.#failed + this.#html + this.#unformed > 20) return
-    this.#say(
-      `F2: ${what} for ${description}: ${text.slice(0, 300)}\n  sent ${JSON.stringify(sent.toString('latin1').slice(0, 400))}`,
-    )
-  }
-
-  figures(entries: number, mutations: number, timed: boolean, seed: number): Figure[] {
+  figures(scale: Scale): Figure[] {
     const times = this.#times.toSorted((a, b) => a - b)
     const percentile = Math.round(times[Math.floor((times.length - 1) * 0.99)] ?? 0)
-    const defects = this.#emulator.said().match(/defect/gi)?.length ?? 0
-    if (this.#emulator.said() !== '') this.#say(`F2: it printed ${this.#emulator.said().slice(0, 2_000)}`)
     return [
-      tried('seed', seed),
-      tried('malformed requests of the corpus', entries),
-      tried('byte mutations', mutations),
       tried('normal requests after them', times.length),
       tried('slowest normal request', `${Math.round(times.at(-1) ?? 0)} ms`),
-      {
-        what: 'normal requests, 99th percentile',
-        value: `${percentile} ms`,
-        promised: `< ${PROMPT} ms`,
-        holds: !timed || percentile < PROMPT,
-      },
-      none('exits', this.#emulator.isAlive() ? 0 : 1),
-      none('internal errors reported by the emulator', defects),
-      none('normal requests with another status than 200', this.#refused),
-      none('responses with 5xx', this.#failed),
-      none('responses without rate-limit headers', this.#unformed),
-      none('responses with HTML or a stack', this.#html),
+      timing(scale, below('normal requests, 99th percentile', percentile, PROMPT, 'ms')),
+      none('normal requests with another status than 200', this.counts.refused),
+      none('responses with 5xx', this.counts.failed),
+      none('responses without rate-limit headers', this.counts.unformed),
+      none('responses with HTML or a stack', this.counts.html),
     ]
   }
 }

@@ -61,7 +61,7 @@ async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): 
   say('advances are over')
   await control('POST', '/fixtures', { collections: { automations: automations(plan.automations) } })
   figures.push(...(await running(probed)), ...(await stopped(probed, scale)))
-  const defects = probed.started.log.filter(({ level }) => level === 'error' || level === 'raw')
+  const { defects } = probed.started
   return [...figures, none(`defects logged${defects[0] ? `: ${defects[0].message}` : ''}`, defects.length)]
 }
 

@@ -53,14 +53,9 @@ export class Round {
   /** Resets the sandbox and creates the records that the load reads. */
   async begin(): Promise<void> {
     await this.control('POST', '/reset')
-    this.#large = await this.#create({
-      method: 'POST',
-      path: '/v1/batch-predictions',
-      body: batch(5_000),
-      expect: [200],
-    })
+    this.#large = await this.#create({ ...CREATE, body: batch(5_000) })
     await this.control('POST', `/batches/${this.#large}/complete`)
-    for (let n = 0; n < 5; n++) await this.#create({ ...CREATE, expect: [200] })
+    for (let n = 0; n < 5; n++) await this.#create(CREATE)
   }
 
   /** Sends this many requests per second for this many milliseconds; fewer if responses are late. */
@@ -142,12 +137,9 @@ export class Round {
 
 const CREATE: Ask = { method: 'POST', path: '/v1/batch-predictions', body: batch(3), expect: [200] }
 const get = (path: string, expect = [200]): Ask => ({ method: 'GET', path, expect })
-const post = (path: string, body: object, expect = [200]): Ask => ({
-  method: 'POST',
-  path,
-  body: JSON.stringify(body),
-  expect,
-})
+const post = (path: string, body: object, expect = [200]): Ask => {
+  return { method: 'POST', path, body: JSON.stringify(body), expect }
+}
 
 /** Twenty requests, repeated. `n` counts them; `some` is one of the latest batches, `large` one with 5,000 results. */
 const MIX: readonly ((n: number, some: string, large: string) => Ask)[] = [

@@ -4,6 +4,7 @@ import type { InternalOptions, RunningEmulator } from '../../../src/emulator/emu
 import { workspaceService } from '../../../src/emulator/service.ts'
 import { controlRoutes } from '../../../src/server/control/routes/index.ts'
 import { baseCollections } from '../../support/base-state.ts'
+import { sampleRecords } from '../../support/sample-calls.ts'
 import { type Said, send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'
@@ -25,20 +26,7 @@ const SIGNING: readonly string[] = [CANARY.webhook, CANARY.signature]
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const HOOK = 'http://127.0.0.1:9/'
-const TEMPLATE = {
-  ...{ title: 'T', description: 'D', emoji: 'E', category: 'C', connectors: [], prompt_examples: ['a', 'b'] },
-  is_curated_template: false,
-  config: { prompt: 'p', custom_prompt: '', tools: [] },
-  _emulator: {},
-}
-const SERVER = {
-  ...{ object: 'mcp_server', id: 's1', name: 'Server', icon_url: 'https://mcp.example/icon.svg' },
-  ...{ base_url: 'https://mcp.example', transport: 'http', protocol_version: '7' },
-  ...{ authorization_secret_id: 'ref-1', status: 'active', created_at: JANUARY, updated_at: JANUARY },
-  metadata: { requires_oauth: true, oauth_configured: false, tool_count: 3, last_synced_at: 'never' },
-  managed_by_app: { app_uuid: 'app-1', app_name: 'Registry' },
-  _emulator: { teamspace_id: 'ts-a' },
-}
+const { agent_templates: [TEMPLATE] = [], mcp_servers = [] } = sampleRecords
 const PROOF = { code: CANARY.code, state: CANARY.state, redirect_uri: 'https://app.example/cb' }
 
 const [owner, ...keys] = baseCollections.api_keys as readonly { token: string }[]
@@ -54,9 +42,9 @@ const GUARDED: InternalOptions = {
       ...baseCollections,
       api_keys: [{ ...owner, token: CANARY.key }, ...keys],
       webhooks: [{ id: 'hook', url: HOOK, secret: CANARY.webhook, created_at: JANUARY }],
-      agent_templates: [{ id: 't1', claim_token: CANARY.claim, ...TEMPLATE }],
-      mcp_servers: [SERVER],
-      oauth_flows: [{ id: 'f1', server_id: 's1', ...PROOF, created_at: JANUARY }],
+      agent_templates: [{ ...TEMPLATE, claim_token: CANARY.claim }],
+      mcp_servers,
+      oauth_flows: [{ id: 'f1', server_id: 'server-1', ...PROOF, created_at: JANUARY }],
     },
   } as never,
 }
@@ -68,7 +56,7 @@ const owning = bearer(CANARY.key)
 const claim = (said: Said): Call => ['POST', '/v1/agents/claim', { ...owning, ...said }]
 const callback = (said: Said, query = ''): Call => [
   'POST',
-  `/v1/organization/mcp-servers/s1/oauth-callback${query}`,
+  `/v1/organization/mcp-servers/server-1/oauth-callback${query}`,
   { ...owning, ...said },
 ]
 const list = (said: Said, query = ''): Call => ['GET', `/v1/teamspaces/users${query}`, said]
@@ -113,7 +101,7 @@ const WRITES: readonly (readonly [method: string, path: string, json: unknown])[
   ['PUT', '/state/api_keys/bad', { ...PERSON, token: { is: CANARY.newKey } }],
   ['PUT', '/state/api_keys/again', { ...PERSON, token: CANARY.key }],
   ['PATCH', '/state/api_keys/new', { token: CANARY.newKey }],
-  ['PUT', '/state/agent_templates/t2', { claim_token: CANARY.claim, ...TEMPLATE }],
+  ['PUT', '/state/agent_templates/t2', { ...TEMPLATE, id: 't2', claim_token: CANARY.claim }],
   ['PUT', '/state/oauth_flows/f2', { server_id: 'none', ...PROOF }],
   ['POST', '/fixtures', { collections: { api_keys: [{ id: 'x', token: CANARY.newKey }] } }],
   ['POST', '/sandboxes', { name: 'w2', fixtures: { collections: { api_keys: [{ token: CANARY.newKey }] } } }],

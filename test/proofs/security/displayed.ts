@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { loggerTo } from '../../../src/terminal/logger.ts'
 import { baseCollections } from '../../support/base-state.ts'
+import { aBatch } from '../../support/batches.ts'
 import { send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'
@@ -42,12 +43,7 @@ async function plant(emulator: RunningEmulator): Promise<void> {
   const control = (method: string, path: string, json?: unknown) =>
     send({ emulator }, method, `/__emulator${path}`, { json, authorization: undefined })
   const items = CORPUS.map((text) => ({ file_id: 'file-1', custom_id: text }))
-  const batch = {
-    prompt: CORPUS.join(),
-    output_schema: { type: 'object', properties: {} },
-    model: 'm',
-    items,
-  }
+  const batch = aBatch({ prompt: CORPUS.join(), items })
   const { body } = await api('POST', '/batch-predictions', batch)
   await control('POST', `/batches/${body.id}/complete`)
   for (const text of CORPUS) {
@@ -90,22 +86,12 @@ function commands({ port, sandbox }: RunningEmulator, folder: string, scale: Sca
   const ids = sandbox.log.entries().map(({ id }) => id)
   const explained = ids.filter((_, n) => scale === 'long' || n % 10 === 0)
   const shown = [
-    'requests',
-    'call GET snapshots/kept',
-    'faults list',
-    'faults list --json',
-    'scenario list',
-    'snapshot list',
-    'sandbox list',
-    'status',
-    'clock',
+    ...['requests', 'call GET snapshots/kept', 'faults list', 'faults list --json', 'scenario list'],
+    ...['snapshot list', 'sandbox list', 'status', 'clock'],
   ]
+  const given = ['explain', 'snapshot save', 'scenario start', 'faults add', 'clock advance']
   const own = CORPUS.filter((each) => each !== '\u0000').flatMap((text) => [
-    ...['explain', 'snapshot save', 'scenario start', 'faults add', 'clock advance'].map((words) => [
-      ...words.split(' '),
-      text,
-      ...at,
-    ]),
+    ...given.map((words) => [...words.split(' '), text, ...at]),
     [text],
     ['status', `--${text}`],
     ['status', '--url', text],

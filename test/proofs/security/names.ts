@@ -1,9 +1,11 @@
 import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { InternalOptions, RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
 import { baseCollections, KEYS } from '../../support/base-state.ts'
+import { aBatch } from '../../support/batches.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'
@@ -11,46 +13,23 @@ import { against, withFolder } from './emulator.ts'
 /** Names that careless code does not treat as keys. */
 const NAMES = [
   ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'],
-  ...[
-    'length',
-    '',
-    ' ',
-    '.',
-    '..',
-    '../x',
-    'a/b',
-    'a~1b',
-    '%2e%2e',
-    '\u0000',
-    '\u2028',
-    '\u{1f600}',
-    '\ud800',
-  ],
+  ...['length', '', ' ', '.', '..', '../x', 'a/b', 'a~1b', '%2e%2e'],
+  ...['\u0000', '\u2028', '\u{1f600}', '\ud800'],
 ] as const
 // Lone surrogates have no UTF-8, so no URL can contain them.
 const IN_URL = NAMES.filter((name) => !/\p{Surrogate}/u.test(name))
 const IN_HEADER = NAMES.filter((name) => /^[\x21-\x7e]+$/.test(name))
 
+const AGENTS = [{ id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }]
 const OPTIONS: InternalOptions = {
+  limits: false,
   settings: { 'batch.unknown_files': 'accept' },
-  fixtures: {
-    collections: { ...baseCollections, agents: [{ id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }] },
-  } as unknown as JsonObject,
+  fixtures: { collections: { ...baseCollections, agents: AGENTS } } as unknown as JsonObject,
 }
 const AT = '2026-01-01T00:00:00.000Z'
-const BATCH = {
-  prompt: 'p',
-  output_schema: { type: 'object', properties: {} },
-  model: 'm',
-  items: [{ file_id: 'file-1', custom_id: 'c' }],
-}
-const USER = {
-  organization_id: 'org-1',
-  email: 'e@example.com',
-  first_name: 'F',
-  last_name: 'L',
-  created_at: AT,
-}
+const BATCH = aBatch({ items: 1 })
+const PERSON = { email: 'e@example.com', first_name: 'F', last_name: 'L' }
+const USER = { ...PERSON, organization_id: 'org-1', created_at: AT }
 const MEMBERSHIP = { teamspace_id: 'ts-a', role: 'member', created_at: AT }
 
 const own = (key: string, value: unknown): Record<string, unknown> => Object.fromEntries([[key, value]])
@@ -110,23 +89,17 @@ async function asValues(trial: Trial): Promise<void> {
       return [body, again.body].every((each) => JSON.stringify(each.metadata) === JSON.stringify(metadata))
     })
     const items = [{ file_id: 'file-1', custom_id: name }]
-    await trial.judge(
-      `custom_id ${what}`,
-      post('/batch-predictions', { ...BATCH, items }),
-      async ({ body }) => {
-        await trial.control('POST', `/batches/${body.id}/complete`)
-        const { text } = await trial.api('GET', `/batch-predictions/${body.id}/results`)
-        return (JSON.parse(text) as { custom_id: string }).custom_id === name
-      },
-    )
+    const named = post('/batch-predictions', { ...BATCH, items })
+    await trial.judge(`custom_id ${what}`, named, async ({ body }) => {
+      await trial.control('POST', `/batches/${body.id}/complete`)
+      const { text } = await trial.api('GET', `/batch-predictions/${body.id}/results`)
+      return (JSON.parse(text) as { custom_id: string }).custom_id === name
+    })
     const opaque = { ...own(name, { polluted: 'x4' }), other: own(name, name) }
     const kept = post('/agents/agent-1/automations', opaque)
     await trial.judge(`member ${what} of a record kept as it came`, kept, async ({ body }) => {
       const { id: _, ...rest } = (await trial.api('GET', `/agents/agent-1/automations/${body.id}`)).body
-      // The order of JSON fields has no meaning.
-      const text = (object: object) =>
-        JSON.stringify(Object.entries(object).sort(([x], [y]) => (x < y ? -1 : 1)))
-      return text(rest) === text(opaque)
+      return isDeepStrictEqual(rest, opaque)
     })
   }
 }
@@ -161,17 +134,16 @@ async function asIds(trial: Trial): Promise<void> {
       const users = await trial.api('GET', '/organization/teamspaces/ts-a/users?limit=100')
       return (users.body.data as object[]).some((each) => Object.values(each).includes(name))
     })
-    const paths = [
-      ...['state/{}', 'state/{}/x', 'faults/{}', 'fault-presets/{}', 'explain/{}', 'batches/{}'].map(
-        (path) => ['GET', path] as const,
-      ),
-      ...['scenarios/{}/start', 'webhooks/deliveries/{}/redeliver', 'limits/{}/fill', 'faults/{}/reset'].map(
-        (path) => ['POST', path] as const,
-      ),
+    const read = ['state/{}', 'state/{}/x', 'faults/{}', 'fault-presets/{}', 'explain/{}', 'batches/{}']
+    const told = [
+      'scenarios/{}/start',
+      'webhooks/deliveries/{}/redeliver',
+      'limits/{}/fill',
+      'faults/{}/reset',
     ]
-    for (const [method, path] of paths) {
-      const call = () =>
-        trial.control(method, `/${path.replace('{}', id)}`, method === 'POST' ? {} : undefined)
+    for (const path of [...read, ...told]) {
+      const [method, json] = read.includes(path) ? (['GET'] as const) : (['POST', {}] as const)
+      const call = () => trial.control(method, `/${path.replace('{}', id)}`, json)
       await trial.judge(`${method} ${path} with ${what}`, call, ({ body }) => body.object === 'list')
     }
   }
@@ -246,19 +218,20 @@ async function asSandboxes(trial: Trial): Promise<void> {
   const known = sandboxes()
   for (const name of IN_URL.filter((each) => !/^[a-z0-9][a-z0-9-]*$/.test(each))) {
     const path = encodeURIComponent(name)
+    const inHeaders = [
+      { headers: { 'x-emulator-sandbox': name } },
+      { authorization: `Bearer ${KEYS.KU}@${name}` },
+    ]
     const requests = [
       () => trial.control('GET', `/snapshots/${path}`),
       () => trial.control('PUT', `/snapshots/${path}`, emulator.sandbox.document()),
       () => trial.control('DELETE', `/snapshots/${path}`),
       () => trial.control('DELETE', `/sandboxes/${path}`),
       () => send(trial, 'GET', `/@${path}/v1/data-views`),
+      ...(IN_HEADER.includes(name) ? inHeaders : []).map(
+        (said) => () => trial.api('GET', '/data-views', said),
+      ),
     ]
-    if (IN_HEADER.includes(name)) {
-      requests.push(
-        () => trial.api('GET', '/data-views', { headers: { 'x-emulator-sandbox': name } }),
-        () => trial.api('GET', '/data-views', { authorization: `Bearer ${KEYS.KU}@${name}` }),
-      )
-    }
     // A path with an empty name is the path of the list.
     const isList = ({ body }: Sent) => name === '' && body?.object === 'list'
     for (const request of requests) await trial.judge(`sandbox ${JSON.stringify(name)}`, request, isList)
@@ -285,30 +258,28 @@ async function documentsOf({ sandboxes }: RunningEmulator): Promise<string> {
 async function run(): Promise<readonly Figure[]> {
   const found: string[] = []
   const before = inherited()
-  let [kept, refused] = [0, 0]
+  const counts = { kept: 0, refused: 0 }
   await withFolder(async (folder) => {
     const [data, killed] = [join(folder, 'data'), join(folder, 'killed')]
-    const options = { ...OPTIONS, limits: false }
-    const documents = await against({ ...options, data }, async ({ emulator, defects }) => {
+    const documents = await against({ ...OPTIONS, data }, async ({ emulator, defects }) => {
       const trial = new Trial(emulator, found)
       for (const part of [asValues, asIds, asIdempotencyKeys, asMembers, inPaths, asSandboxes])
         await part(trial)
-      kept = trial.kept
-      refused = trial.refused
+      Object.assign(counts, { kept: trial.kept, refused: trial.refused })
       found.push(...defects.map((defect) => `defect: ${defect}`))
       cpSync(data, killed, { recursive: true, filter: (path) => basename(path) !== 'lock' })
       return documentsOf(emulator)
     })
     for (const each of [data, killed]) {
-      const again = await against({ ...options, data: each }, ({ emulator }) => documentsOf(emulator))
+      const again = await against({ ...OPTIONS, data: each }, ({ emulator }) => documentsOf(emulator))
       if (again !== documents) found.push(`the sandboxes differ after a restart from ${each}`)
     }
   })
   if (inherited() !== before || 'polluted' in {} || 'x4' in {}) found.push('a prototype has changed')
   return [
     tried('names', NAMES.length),
-    atLeast('kept unchanged', kept, 300),
-    atLeast('refused without an effect', refused, 800),
+    atLeast('kept unchanged', counts.kept, 300),
+    atLeast('refused without an effect', counts.refused, 800),
     none(`lost, confused, or failed${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
   ]
 }

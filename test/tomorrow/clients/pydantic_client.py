@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Dict, List, Optional
 
 warnings.simplefilter("ignore")
-from pydantic import BaseModel  # noqa: E402
+from pydantic import BaseModel, create_model  # noqa: E402
 
 EXTRA = "forbid" if sys.argv[1:] == ["forbid"] else "ignore"
 
@@ -20,124 +20,57 @@ class Model(BaseModel):
         extra = EXTRA
 
 
-class PageScope(str, Enum):
-    teamspace = "teamspace"
-    organization = "organization"
+def model(title, /, texts="", **fields):
+    """A model with these fields and these names of texts. A tuple of one type is an optional field."""
+    fields.update({name: str for name in texts.split()})
+    kinds = {name: (Optional[kind[0]], None) if isinstance(kind, tuple) else (kind, ...) for name, kind in fields.items()}
+    return create_model(title, __base__=Model, **kinds)
 
 
-class Page(Model):
-    object: str
-    id: str
-    name: str
-    teamspace_id: str
-    scope: PageScope
-    parent: Optional[Dict[str, Any]] = None
-    created_at: datetime
+def values(title, names):
+    return Enum(title, {name: name for name in names.split()}, type=str)
 
 
-class Teamspace(Model):
-    id: str
-    cloud_provider: str
-    name: str
-    access: str
-    created_at: datetime
-
-
-class Permissions(Model):
-    role: str
-    agent_ids: List[str]
-
-
-class User(Model):
-    id: str
-    email: str
-    first_name: str
-    last_name: str
-    permissions: Permissions
-
-
-class Users(Model):
-    object: str
-    data: List[User]
-    has_more: bool
-
-
-class Category(str, Enum):
-    document_analysis = "document_analysis"
-    construction_project_management = "construction_project_management"
-    financial_analysis = "financial_analysis"
-    estimation = "estimation"
-    quality_and_safety = "quality_and_safety"
-    scheduling = "scheduling"
-    contracts_and_legal = "contracts_and_legal"
-    data_and_reporting = "data_and_reporting"
-    research = "research"
-    communication = "communication"
-    general_productivity = "general_productivity"
-
-
-class Skill(Model):
-    object: str
-    id: str
-    scope: str
-    category: Category
-    slash_key: str
-    name: str
-    description: str
-    instructions: str
-    required_tools: List[str]
-    preferred_tools: List[str]
-    enabled: bool
-    account_id: Optional[str] = None
-    builtin_key: Optional[str] = None
-    promoted_at: Optional[datetime] = None
-    creator_id: Optional[str] = None
-    created_at: datetime
-    updated_at: datetime
-
-
-class DataView(Model):
-    object: str
-    id: str
-    warehouse_dataset_name: str
-    created_at: datetime
-    knowledge_id: str
-    service_account_id: str
-
-
-class DataViews(Model):
-    object: str
-    data: List[DataView]
-
-
-class Counts(Model):
-    total: int
-    processing: int
-    succeeded: int
-    errored: int
-    canceled: int
-    expired: int
-
-
-class Batch(Model):
-    object: str
-    id: str
-    status: str
-    model: str
-    completion_window: str
-    created_at: datetime
-    expires_at: datetime
-    in_progress_at: Optional[datetime] = None
-    finalizing_at: Optional[datetime] = None
-    completed_at: Optional[datetime] = None
-    failed_at: Optional[datetime] = None
-    cancelling_at: Optional[datetime] = None
-    cancelled_at: Optional[datetime] = None
-    expired_at: Optional[datetime] = None
-    request_counts: Counts
-    metadata: Dict[str, str]
-    error: Optional[Dict[str, Any]] = None
-    results_url: Optional[str] = None
+PageScope = values("PageScope", "teamspace organization")
+Category = values(
+    "Category",
+    "document_analysis construction_project_management financial_analysis estimation quality_and_safety scheduling"
+    " contracts_and_legal data_and_reporting research communication general_productivity",
+)
+Page = model(
+    "Page", "object id name teamspace_id", scope=PageScope, parent=(Dict[str, Any],), created_at=datetime
+)
+Teamspace = model("Teamspace", "id cloud_provider name access", created_at=datetime)
+Permissions = model("Permissions", "role", agent_ids=List[str])
+User = model("User", "id email first_name last_name", permissions=Permissions)
+Users = model("Users", "object", data=List[User], has_more=bool)
+Skill = model(
+    "Skill",
+    "object id scope slash_key name description instructions",
+    category=Category,
+    required_tools=List[str],
+    preferred_tools=List[str],
+    enabled=bool,
+    **{name: (str,) for name in ("account_id", "builtin_key", "creator_id")},
+    promoted_at=(datetime,),
+    created_at=datetime,
+    updated_at=datetime,
+)
+DataView = model("DataView", "object id warehouse_dataset_name knowledge_id service_account_id", created_at=datetime)
+DataViews = model("DataViews", "object", data=List[DataView])
+Counts = model("Counts", **{name: int for name in "total processing succeeded errored canceled expired".split()})
+STATES = "in_progress finalizing completed failed cancelling cancelled expired".split()
+Batch = model(
+    "Batch",
+    "object id status model completion_window",
+    created_at=datetime,
+    expires_at=datetime,
+    **{f"{state}_at": (datetime,) for state in STATES},
+    request_counts=Counts,
+    metadata=Dict[str, str],
+    error=(Dict[str, Any],),
+    results_url=(str,),
+)
 
 
 def send(path, body=None):
