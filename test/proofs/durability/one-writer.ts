@@ -5,8 +5,8 @@ import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from
 import { namespacesArePermitted, Stage, type Started, within } from '../stage.ts'
 
 const SIZES = {
-  short: { silences: 1, rounds: 10 },
-  long: { silences: 6, rounds: 100 },
+  short: { starts: 2, servers: 1, silences: 1, rounds: 10 },
+  long: { starts: 8, servers: 5, silences: 6, rounds: 100 },
 }
 
 /** Pages that are written to every emulator that has started. */
@@ -23,6 +23,8 @@ class Tally {
   late = 0
   /** Writes that were refused because the process had lost the folder. */
   refused = 0
+  /** Contests without exactly one winner, and losers that did not report the reason. */
+  wrong = 0
   slowest = 0
   readonly #ids = new Set<string>()
 
@@ -44,20 +46,21 @@ class Tally {
 const CONTENDERS = 8
 
 /**
- * D8: locks are contested, and then an emulator takes the folder of one that is silent, each in a pid namespace of its own: as
- * containers on one volume, they cannot see each other's processes. `test/spec/data-lock.test.ts` contests locks within one namespace.
+ * D8: locks are contested, and then folders of emulators, each in a pid namespace of its own: as containers on one volume, they
+ * cannot see each other's processes. `test/spec/data-lock.test.ts` contests locks within one namespace.
  */
 export const d8: Proof = {
   id: 'D8',
   promise:
     'Only one of several isolated processes writes to a folder, and a process that has lost it acknowledges no more writes.',
   run: async (scale, say) => {
-    const { silences, rounds } = SIZES[scale]
+    const { starts, servers, silences, rounds } = SIZES[scale]
     if (!namespacesArePermitted()) return [tried('pid namespaces', 'NOT PERMITTED HERE')]
     // A start waits for 5 s for a holder elsewhere, so ten folders are contested at the same time.
     const wrong = await contests('separate namespaces', { starts: CONTENDERS, rounds, batch: 10 })
     for (const each of wrong) say(`D8: ${JSON.stringify(each)}`)
     const tally = new Tally()
+    for (let n = 0; n < servers; n++) await contest(starts, tally, say)
     for (let n = 0; n < silences; n++) await silence(n, scale, tally, say)
     return [
       tried(`rounds of ${CONTENDERS} simultaneous starts on a stale lock`, rounds),
@@ -68,10 +71,13 @@ export const d8: Proof = {
 }
 
 function real(scale: Scale, tally: Tally): Figure[] {
+  const { starts, servers, silences } = SIZES[scale]
   const slowest = below('slowest take-over of a silent holder', Math.round(tally.slowest), TAKE_OVER, 'ms')
   return [
-    tried('holders killed or stopped in their namespace', SIZES[scale].silences),
+    tried('contests of simultaneous emulators in separate namespaces', `${servers} of ${starts}`),
+    tried('holders killed or stopped in their namespace', silences),
     tried('pages acknowledged', tally.acknowledged),
+    none('contests without exactly one winner and clear losers', tally.wrong),
     none('acknowledged pages lost', tally.lost),
     none('ids issued twice', tally.twice),
     none('writes acknowledged after the folder was lost', tally.late),
@@ -79,6 +85,26 @@ function real(scale: Scale, tally: Tally): Figure[] {
     // In the short scale, other tests run at the same time.
     scale === 'long' ? slowest : { ...slowest, holds: true },
   ]
+}
+
+/** Starts all at once, then writes to each one that is ready. */
+async function contest(starts: number, tally: Tally, say: (line: string) => void): Promise<void> {
+  await using stage = new Stage()
+  const all = Array.from({ length: starts }, () => stage.start({ inNamespace: true }))
+  const ports = await Promise.all(all.map(({ port }) => port.catch(() => undefined)))
+  const winners = ports.filter((port) => port !== undefined)
+  for (const [n, each] of all.entries()) {
+    if (ports[n] !== undefined) continue
+    await each.ended
+    if (/data is in use by process 1 on host \\?"/.test(each.errors)) continue
+    tally.wrong += 1
+    say(`D8: a loser said: ${each.errors}`)
+  }
+  if (winners.length !== 1) tally.wrong += 1
+  await Promise.all(winners.map((port) => write(port, tally)))
+  await Promise.all(all.map((each) => end(each, 'SIGTERM')))
+  await compare(stage, tally, say)
+  say(`D8: ${starts} starts in namespaces, ${winners.length} won`)
 }
 
 /** Stops or kills the owner during writes; another takes over. An owner that continues must find that it has lost the folder. */
