@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
 import { entriesOf, type Har } from './har-changes.ts'
-import { driftOf, expectNone, findingTexts, recorded } from './recorded.ts'
+import { driftOf, expectNone, findingTexts, recorded, withBug } from './recorded.ts'
 
 /** Requests with this body are refused with 400. */
 const refusedWith = (operation: string, sent?: object) => (har: Har) => {
@@ -29,6 +29,32 @@ test.each(searched)('an answer that depends on %s alone is an open question', as
   const report = await driftOf(har)
   expect([findingTexts(report), report.settings]).toEqual([[`open ${key}`], { [key]: value }])
   expectNone(await driftOf(har, { settings: report.settings }))
+})
+
+type Body = Record<string, unknown>
+
+// The changes of har-changes.ts are those that only the service has.
+test.each<[method: string, path: RegExp, change: (body: Body) => Body, finding: string]>([
+  ['POST', /\/promote/, (body) => ({ ...body, name: undefined }), 'body /name: is required'],
+  [
+    'POST',
+    /\/teamspaces$/,
+    (body) => ({ ...body, access: 'hidden' }),
+    'body /access: must be one of "open", "closed"',
+  ],
+  [
+    'POST',
+    /\/cancel/,
+    (body) => ({ ...body, status: 'validating' }),
+    'transition: validating after cancel, instead of cancelling',
+  ],
+])('a difference that only the emulator has is its fault: %s %s', async (method, path, change, finding) => {
+  const send = withBug(method, path, (answer) => {
+    if (answer.status < 300) answer.body = change(answer.body as Body)
+  })
+  const [text, ...others] = findingTexts(await driftOf(await recorded(), { send }))
+  expect([text, others]).toEqual([expect.stringMatching(/^emulator /), []])
+  expect(text).toContain(finding)
 })
 
 test('--fail-on chooses whose differences make the exit code 1, and --junit and --markdown have them', async () => {

@@ -192,6 +192,12 @@ export const harChanges: readonly HarChange[] = [
     'POST /organization/teamspaces: body /created_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
     body('teamspaces.create', 200, { created_at: '2026-01-01T00:00:00' }),
   ),
+  breach(
+    'GET /organization/teamspaces/{teamspace_id}/users: body /data: has more items than the limit',
+    eachOf('teamspace-users.list', 200, ({ request }) => {
+      request.url += '?limit=1'
+    }),
+  ),
   answer({ 'page.parent.missing': 'null' }, body('pages.create', 200, { parent: null })),
   answer({ 'mcp.list.has_more': 'absent' }, body('mcp-servers.list', 200, { has_more: undefined })),
   answer({ 'names.warehouse': 'lake' }, body('data-views.list', 200, vendorWord)),
