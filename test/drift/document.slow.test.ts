@@ -71,13 +71,15 @@ test('a recording without most bodies is never a pass: with half of them the exi
   const other = structuredClone(page) as NonNullable<typeof page>
   // As Playwright's recordHar writes it with `content: 'attach'`.
   other.response.content = { size: 74, mimeType: 'application/json', _file: '5f1c0ab1e3.json' } as never
-  const empty = structuredClone(other)
-  empty.response.content = { size: 0, mimeType: 'application/json', text: '' }
+  const [empty, wrong] = ['', 'gone'].map((text) => {
+    const content = { size: text.length, mimeType: 'application/json', text }
+    return { ...other, response: { ...other.response, content } }
+  })
   const outcomeOf = (...entries: unknown[]) =>
     command(['drift', temporaryFile('traffic.har', JSON.stringify({ log: { entries } }))])
   expect(await outcomeOf(page, other)).toMatchObject({ code: 0 })
-  const out = `No difference. Compared: 1 of 3 exchanges.\nNot compared\n  1: body in a file of its own\n  1: no body`
-  expect(await outcomeOf(page, other, empty)).toMatchObject({ code: 3, out })
+  const out = `No difference. Compared: 1 of 4 exchanges.\nNot compared\n  1: body in a file of its own\n  1: no body\n  1: body is not JSON`
+  expect(await outcomeOf(page, other, empty, wrong)).toMatchObject({ code: 3, out })
 })
 
 test('headers and timings that a tool left out or spelt differently are no difference', async () => {
