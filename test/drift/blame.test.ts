@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
-import { entriesOf, type Har, harChanges } from './har-changes.ts'
-import { driftOf, expectNone, findingTexts, recorded } from './recorded.ts'
-
-type Fields = Record<string, unknown>
+import { entriesOf, type Har } from './har-changes.ts'
+import { driftOf, expectNone, findingTexts, recorded, withBug } from './recorded.ts'
 
 /** Requests with this body are refused with 400. */
 const refusedWith = (operation: string, sent?: object) => (har: Har) => {
@@ -33,49 +31,30 @@ test.each(searched)('an answer that depends on %s alone is an open question', as
   expectNone(await driftOf(har, { settings: report.settings }))
 })
 
-test('ten open questions in one recording have their settings, which make all of them disappear', async () => {
-  const har = await recorded()
-  const keys = new Set<string>()
-  // The first changes the status by which the others find their entries.
-  for (const { change, settings } of harChanges.toReversed()) {
-    // Another of them sets statusCode again.
-    if (settings === undefined || 'errors.deprecated_status_code' in settings) continue
-    change(har)
-    for (const key of Object.keys(settings)) keys.add(key)
-  }
-  expect(keys.size).toBeGreaterThanOrEqual(10)
-  const file = temporaryFile('traffic.har', JSON.stringify(har))
-  const settings = temporaryFile('settings.json', '{}')
-  const first = JSON.parse((await command(['drift', file, '--write-settings', settings, '--json'])).out)
-  expect(first.findings.map((each: { blame: string; setting: string }) => each.setting).toSorted()).toEqual(
-    [...keys].sort(),
-  )
-  expect(Object.keys(JSON.parse(readFileSync(settings, 'utf8'))).sort()).toEqual([...keys].sort())
-  const again = await command(['drift', file, '--settings', settings])
-  expect([again.code, again.out.split('\n')[0]]).toEqual([0, 'No difference. Compared: 33 of 34 exchanges.'])
-})
+type Body = Record<string, unknown>
 
-test('200 differences of six causes are six findings with their numbers', async () => {
-  const har = await recorded()
-  const [page] = entriesOf(har, 'pages.create', 200)
-  const wrong: Fields = {
-    id: undefined,
-    name: null,
-    scope: 'galaxy',
-    created_at: 'yesterday',
-    object: 'sheet',
-    extra: 1,
-  }
-  const causes = Object.entries(wrong).map(([key, value]) => ({ [key]: value }))
-  const entries = Array.from({ length: 200 }, (_, n) => {
-    const entry = structuredClone(page) as NonNullable<typeof page>
-    const body = { ...JSON.parse(entry.response.content.text ?? ''), ...causes[n % 6] }
-    entry.response.content.text = JSON.stringify(body)
-    return entry
+// The changes of har-changes.ts are those that only the service has.
+test.each<[method: string, path: RegExp, change: (body: Body) => Body, finding: string]>([
+  ['POST', /\/promote/, (body) => ({ ...body, name: undefined }), 'body /name: is required'],
+  [
+    'POST',
+    /\/teamspaces$/,
+    (body) => ({ ...body, access: 'hidden' }),
+    'body /access: must be one of "open", "closed"',
+  ],
+  [
+    'POST',
+    /\/cancel/,
+    (body) => ({ ...body, status: 'validating' }),
+    'transition: validating after cancel, instead of cancelling',
+  ],
+])('a difference that only the emulator has is its fault: %s %s', async (method, path, change, finding) => {
+  const send = withBug(method, path, (answer) => {
+    if (answer.status < 300) answer.body = change(answer.body as Body)
   })
-  const { findings } = await driftOf({ log: { entries } })
-  const counts = findings.map(({ blame, count }) => `${blame} ${count}`).toSorted()
-  expect(counts).toEqual([...Array(4).fill('contract 33'), ...Array(2).fill('contract 34')])
+  const [text, ...others] = findingTexts(await driftOf(await recorded(), { send }))
+  expect([text, others]).toEqual([expect.stringMatching(/^emulator /), []])
+  expect(text).toContain(finding)
 })
 
 test('--fail-on chooses whose differences make the exit code 1, and --junit and --markdown have them', async () => {

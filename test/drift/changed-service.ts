@@ -1,17 +1,11 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
 import { fewOf, harOf, KEYS, recordTraffic } from '../real-service/record.ts'
-import { RealService } from '../real-service/service.ts'
+import { RealService, type Answer as ServiceAnswer } from '../real-service/service.ts'
 
 type Fields = Record<string, unknown>
 
-interface Answer {
-  status: number
-  headers: IncomingHttpHeaders
-  body: Fields
-}
+type Answer = ServiceAnswer & { body: Fields }
 
 type Entries = Awaited<ReturnType<typeof recordTraffic>>['entries']
 
@@ -32,42 +26,10 @@ export async function reads(): Promise<Entries> {
 
 /** The service, whose answers to some paths are changed; `requests` are those that it got. */
 export async function changedService(path: RegExp, change: (answer: Answer) => void) {
-  const { base, close } = await new RealService().listen()
-  const requests: string[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    requests.push(`${request.method} ${request.url}`)
-    const { authorization = '', 'content-type': type = 'application/json' } = request.headers
-    const answer = await fetch(new URL(request.url ?? '', base), {
-      method: request.method ?? 'GET',
-      headers: { authorization, 'content-type': type, 'accept-encoding': 'identity' },
-      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
-    })
-    const { 'content-encoding': _, ...headers } = Object.fromEntries(answer.headers)
-    const text = await answer.text()
-    if (!path.test(request.url ?? ''))
-      return void response
-        .writeHead(answer.status, { ...headers, 'content-length': Buffer.byteLength(text) })
-        .end(text)
-    const changed: Answer = {
-      status: answer.status,
-      headers,
-      body: text.startsWith('{') && !text.includes('\n') ? JSON.parse(text) : {},
-    }
-    change(changed)
-    const written = JSON.stringify(changed.body)
-    response
-      .writeHead(changed.status, { ...changed.headers, 'content-length': Buffer.byteLength(written) })
-      .end(written)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    server.close()
-    await close()
-  })
-  return { against: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`, requests }
+  const service = new RealService((url, answer) => path.test(url) && change(answer as Answer))
+  const { base, close } = await service.listen()
+  onTestFinished(async () => void (await close()))
+  return { against: base, requests: service.requests }
 }
 
 export const NONE = /^$/

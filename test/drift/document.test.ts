@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
-import { entriesOf, harChanges } from './har-changes.ts'
-import { testHarChanges } from './har-changes-tests.ts'
+import { entriesOf, harChanges, testHarChanges } from './har-changes.ts'
 import { driftOf, expectNone, recorded } from './recorded.ts'
 
 test('a recording of the emulator has no difference', async () => {

@@ -1,4 +1,5 @@
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
+import { driftOf, expectNone, findingTexts, recorded } from './recorded.ts'
 
 /** A HAR document of the emulator. */
 export interface Har {
@@ -191,6 +192,12 @@ export const harChanges: readonly HarChange[] = [
     'POST /organization/teamspaces: body /created_at: must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
     body('teamspaces.create', 200, { created_at: '2026-01-01T00:00:00' }),
   ),
+  breach(
+    'GET /organization/teamspaces/{teamspace_id}/users: body /data: has more items than the limit',
+    eachOf('teamspace-users.list', 200, ({ request }) => {
+      request.url += '?limit=1'
+    }),
+  ),
   answer({ 'page.parent.missing': 'null' }, body('pages.create', 200, { parent: null })),
   answer({ 'mcp.list.has_more': 'absent' }, body('mcp-servers.list', 200, { has_more: undefined })),
   answer({ 'names.warehouse': 'lake' }, body('data-views.list', 200, vendorWord)),
@@ -222,3 +229,22 @@ export const harChanges: readonly HarChange[] = [
     },
   ),
 ]
+
+/** Tests that a change of a recording is found, and nothing else. */
+export function testHarChanges(changes: typeof harChanges): void {
+  test.each(changes)('a change is found: $finding', async ({ change, finding, settings }) => {
+    const har = await recorded()
+    change(har)
+    const report = await driftOf(har)
+    if (settings !== undefined) {
+      const opened = Object.keys(settings).map((key) => `open ${key}`)
+      expect([findingTexts(report).toSorted(), report.settings]).toEqual([opened.toSorted(), settings])
+      return expectNone(await driftOf(har, { settings: settings as never }))
+    }
+    const texts = report.findings.map(
+      ({ blame, request, detail, count }) =>
+        `${blame} ${request}: ${detail}${count > 1 ? ` (in ${count} entries)` : ''}`,
+    )
+    expect(texts).toEqual([`contract ${finding}`])
+  })
+}

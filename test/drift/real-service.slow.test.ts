@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
 import { harOf } from '../real-service/record.ts'
-import { answered, hasUsualOrder, planted, testPlanted, withoutBugs } from './planted.ts'
+import { answered, hasUsualOrder, withoutBugs } from './planted.ts'
 import { driftOf, expectNone } from './recorded.ts'
 
 test('--write-settings has the answers to ten open questions, with which nothing is left', async () => {
@@ -30,5 +30,3 @@ test('a list in another order than the others is an open question that no value 
   const { out } = await command(['drift', temporaryFile('traffic.har', harOf(withoutBugs(await answered())))])
   expect(out).toContain('U020 lists.order: "oldest", while other exchanges show another value: ')
 })
-
-testPlanted(planted)

@@ -1,12 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Browser, chromium, type Page, type Request } from '@playwright/test'
+import { type Browser, chromium, type Page } from '@playwright/test'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from './browser/chromium.ts'
-import { devtoolsRecording } from './devtools-har.ts'
 
 // The app of docs/guide/frontend.md, in a project that has what `init --endpoints` writes and nothing else.
 const PACKAGES = [
@@ -186,52 +185,4 @@ test('a file is uploaded, a batch uses it, and its progress and results are show
   await picture(page, 'Batches-done')
   await page.setViewportSize({ width: 390, height: 800 })
   await picture(page, 'Batches-done-390')
-})
-
-const SCREENS = {
-  Search: 'Search',
-  Pages: 'Site handbook',
-  Files: 'Invoice 1 Steel.pdf',
-  Batches: 'Budget.csv',
-}
-
-/** Shows several screens of the app. */
-async function tour(page: Page): Promise<void> {
-  const pending = new Set<Request>()
-  const isCall = (request: Request) => request.url().includes('/v1/')
-  page.on('request', (request) => void (isCall(request) && pending.add(request)))
-  for (const end of ['requestfinished', 'requestfailed'] as const)
-    page.on(end as 'requestfinished', (request) => void pending.delete(request))
-  for (const [place, text] of Object.entries(SCREENS)) {
-    await page.goto(`${url}#${place}`)
-    await page.getByText(text).first().waitFor()
-    // A body that is still on its way when the page is closed would be missing.
-    while (pending.size > 0) await page.waitForEvent('requestfinished')
-  }
-}
-
-/** What the command `import` reports about a HAR file, and the fixtures that it wrote. */
-function imported(har: string) {
-  const [out, data] = [`${har}.json`, `${har}-data`]
-  const argv = [resolve('dist/cli.js'), 'import', har, '--out', out, '--data', data, '--keep-names', '--json']
-  const report = JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8' }))
-  const { collections, own = {} } = JSON.parse(readFileSync(out, 'utf8'))
-  execFileSync(process.execPath, [resolve('dist/cli.js'), 'validate', out])
-  return { report, names: JSON.stringify([collections, own]) }
-}
-
-const bodiesLeftOut = ({ left_out }: { left_out: Record<string, number> }) =>
-  Object.entries(left_out).filter(([reason]) => reason.startsWith('body'))
-
-test('what the network tab of Chromium exports is imported whole', async () => {
-  const context = await browser.newContext()
-  const page = await context.newPage()
-  const written = await devtoolsRecording(await context.newCDPSession(page))
-  await tour(page)
-  const har = join(folder, 'devtools.har')
-  writeFileSync(har, await written())
-  await context.close()
-  const { report, names } = imported(har)
-  expect(bodiesLeftOut(report)).toEqual([])
-  expect(names).toContain('Site handbook')
 })

@@ -4,6 +4,9 @@ import { type EmulatorOptions, startEmulator } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
 import { imported } from './imported.ts'
 import { harOf, recordTraffic } from './record.ts'
+import { lineOf } from './service.ts'
+
+const KEPT = ['--keep-names', '--absolute']
 
 let traffic: Awaited<ReturnType<typeof recordTraffic>>
 
@@ -33,10 +36,7 @@ async function started(options: EmulatorOptions) {
 test('with --keep-names and --absolute, the emulator answers with the newest recorded state of each record', async () => {
   const { service, entries } = traffic
   expect(entries).toHaveLength(300)
-  const { report, out, settingsOut, read, err } = await imported(harOf(entries), [
-    '--keep-names',
-    '--absolute',
-  ])
+  const { report, out, settingsOut, read, err } = await imported(harOf(entries), KEPT)
   expect(err).toBe('')
   const emulator = await started({ fixtures: out, settings: read(settingsOut), clock: report.newest })
   const all = async (path: string) => {
@@ -69,16 +69,10 @@ test('with --keep-names and --absolute, the emulator answers with the newest rec
   for (const { batch, items } of service.batches.values()) {
     const shown = await all(`/batch-predictions/${batch.id}`)
     // The service is below /api/v1, the emulator below /v1.
-    expect(shown).toEqual({
-      ...batch,
-      results_url: batch.results_url && String(batch.results_url).replace(/^\/api/, ''),
-    })
+    const results_url = batch.results_url && String(batch.results_url).replace(/^\/api/, '')
+    expect(shown).toEqual({ ...batch, results_url })
     const { text } = await emulator.get(`/batch-predictions/${batch.id}/results`)
-    const lines = text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line))
-    const { lineOf } = await import('./service.ts')
+    const lines = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
     const known = ({ custom_id, status, output }: Record<string, unknown>) => ({ custom_id, status, output })
     expect(lines.map(known)).toEqual(items.map((item, n) => known(lineOf(batch, item, n))))
   }
@@ -91,10 +85,7 @@ test('with --keep-names and --absolute, the emulator answers with the newest rec
 
 test('without these flags, records have the same ids, relations and counts, and other texts', async () => {
   const { entries } = traffic
-  const [kept, replaced] = [
-    await imported(harOf(entries), ['--keep-names', '--absolute']),
-    await imported(harOf(entries)),
-  ]
+  const [kept, replaced] = [await imported(harOf(entries), KEPT), await imported(harOf(entries))]
   const [before, after] = [kept.read(kept.out), replaced.read(replaced.out)]
   expect(Object.keys(after.collections)).toEqual(Object.keys(before.collections))
   for (const [name, rows] of Object.entries<Record<string, unknown>[]>(before.collections)) {
@@ -111,35 +102,28 @@ test('without these flags, records have the same ids, relations and counts, and 
   expect(await command(['validate', replaced.out])).toMatchObject({ code: 0 })
 })
 
-test('faults, time and cursors work on imported records', async () => {
+test('keys, faults, time and cursors work on imported records, and the report names the keys', async () => {
   const { out, report } = await imported(harOf(traffic.entries))
   expect(report.start).toContain('--fixtures')
   const emulator = await started({ fixtures: out })
-  const token = 'live_demo_owner'
-  const first = await emulator.get('/organization/teamspaces/ts_north/users?limit=5', token)
+  const first = await emulator.get('/organization/teamspaces/ts_north/users?limit=5')
   expect(first.body.data).toHaveLength(5)
   const after = first.body.data.at(-1).id
-  const next = await emulator.get(`/organization/teamspaces/ts_north/users?limit=100&after=${after}`, token)
+  const next = await emulator.get(`/organization/teamspaces/ts_north/users?limit=100&after=${after}`)
   expect(next.body.data).toHaveLength((traffic.service.users.ts_north?.length ?? 0) - 5)
-  await emulator.faults.arm({ match: { operation: 'data-views.list' }, do: [{ respond: { status: 503 } }] })
-  expect((await emulator.get('/data-views', token)).status).toBe(503)
-  const [batch] = [...traffic.service.batches.keys()]
-  await emulator.clock.advance('30d')
-  expect((await emulator.get(`/batch-predictions/${batch}/results`, token)).status).toBe(410)
-})
-
-test('the keys of demo act as owner, member and outsider, and the report says so', async () => {
-  const { out, report } = await imported(harOf(traffic.entries))
-  const emulator = await started({ fixtures: out })
-  const status = async (token: string) =>
-    (await emulator.get('/organization/teamspaces/ts_north/users', token)).status
-  expect(await Promise.all(['live_demo_owner', 'live_demo_outsider'].map(status))).toEqual([200, 404])
+  const outsider = await emulator.get('/organization/teamspaces/ts_north/users', 'live_demo_outsider')
+  expect(outsider.status).toBe(404)
   expect(report.keys).toMatchObject([
     { key: 'live_demo_owner', user_id: 'usr_ada', teamspace_id: 'ts_north' },
     { key: 'live_demo_member', teamspace_id: 'ts_north' },
     { key: 'live_demo_outsider' },
     { key: 'service_demo' },
   ])
+  await emulator.faults.arm({ match: { operation: 'data-views.list' }, do: [{ respond: { status: 503 } }] })
+  expect((await emulator.get('/data-views')).status).toBe(503)
+  const [batch] = [...traffic.service.batches.keys()]
+  await emulator.clock.advance('30d')
+  expect((await emulator.get(`/batch-predictions/${batch}/results`)).status).toBe(410)
 })
 
 test('records of paths without a contract go to collections of your own, and the report says how to answer the path', async () => {

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import express, { type Request, type Response } from 'express'
@@ -16,8 +17,18 @@ const KEYS: Record<string, { user: string; teamspace: string }> = {
 
 const START = Date.parse('2026-02-03T08:00:00Z')
 
+/** An answer, before a test changes it. */
+export interface Answer {
+  status: number
+  headers: OutgoingHttpHeaders
+  body: unknown
+}
+
 /** A service with its data; its clock moves one second with each request. */
 export class RealService {
+  /** Such as `GET /api/v1/agents`. */
+  readonly requests: string[] = []
+  readonly #change: (url: string, answer: Answer) => void
   #ticks = 0
   #ids = 0
   readonly teamspaces: Row[]
@@ -34,7 +45,8 @@ export class RealService {
   readonly batches = new Map<string, { batch: Row; items: Fields[]; polls: number; teamspace: string }>()
   readonly rows: Fields[]
 
-  constructor() {
+  constructor(change: (url: string, answer: Answer) => void = () => {}) {
+    this.#change = change
     this.teamspaces = [
       this.#teamspace('ts_north', 'North yard', 'stratus'),
       this.#teamspace('ts_south', 'South yard', 'nimbus'),
@@ -117,8 +129,10 @@ export class RealService {
     app.use('/api/v1', api)
     api.use((request, response, next) => {
       this.#ticks += 1
+      const { method, originalUrl } = request
+      this.requests.push(`${method} ${originalUrl}`)
       const key = KEYS[(request.get('authorization') ?? '').replace('Bearer ', '')]
-      response.locals = { ...key }
+      response.locals = { ...key, change: (answer: Answer) => this.#change(originalUrl, answer) }
       const limits = { Limit: '500', Remaining: '499', Reset: '1790000000' }
       for (const [name, value] of Object.entries(limits)) response.set(`X-RateLimit-${name}`, value)
       response.cookie('session', `s3ss10n-${this.#ticks}-QwErTyUiOp`)
@@ -129,15 +143,14 @@ export class RealService {
     this.#agentRoutes(api)
     this.#batchRoutes(api)
     // Paths without a contract.
-    api.get('/conversations', (_, response) => {
-      const mine = this.conversations.filter((each) => each.teamspace === response.locals.teamspace)
-      send(response, { object: 'list', data: mine.map(visible), has_more: false })
-    })
+    api.get('/conversations', (_, response) =>
+      sendList(response, own(response, this.conversations), { has_more: false }),
+    )
     api.get('/conversations/:id/messages', ({ params }, response) =>
-      send(response, {
-        object: 'list',
-        data: this.messages.filter((each) => each.conversation_id === params.id),
-      }),
+      sendList(
+        response,
+        this.messages.filter((each) => each.conversation_id === params.id),
+      ),
     )
     api.post('/converse', (_, response) => {
       const answer = { object: 'answer', id: this.#id('ans'), text: 'Hello Ada Lovelace' }
@@ -151,14 +164,9 @@ export class RealService {
       ),
     )
     api.get('/knowledge/:id', ({ params }, response) =>
-      send(response, {
-        id: params.id,
-        label: 'Papers of Ada Lovelace',
-        size: 70,
-        changed_at: this.at(),
-      }),
+      send(response, { id: params.id, label: 'Papers of Ada Lovelace', size: 70, changed_at: this.at() }),
     )
-    api.use((_, response) => void fail(response, 404, 'no_such_route'))
+    api.use((_, response) => fail(response, 404, 'no_such_route'))
     return app
   }
 
@@ -174,7 +182,7 @@ export class RealService {
     })
     api.patch('/organization/teamspaces/:id', ({ body, params }, response) => {
       const found = this.teamspaces.find(({ id }) => id === params.id)
-      if (found === undefined) return void fail(response, 404, 'missing')
+      if (found === undefined) return fail(response, 404, 'missing')
       send(response, Object.assign(found, body))
     })
     api.get('/organization/teamspaces/:id/users', (request, response) =>
@@ -196,34 +204,20 @@ export class RealService {
     })
     api.post('/skills/:id/promote', ({ params }, response) => {
       const found = this.skills.find(({ id }) => id === params.id)
-      if (found === undefined) return void fail(response, 404, 'missing')
-      Object.assign(found, {
-        scope: 'account',
-        account_id: 'acc_northyard',
-        promoted_at: this.at(),
-        updated_at: this.at(),
-      })
-      send(response, found)
+      if (found === undefined) return fail(response, 404, 'missing')
+      const stamps = { promoted_at: this.at(), updated_at: this.at() }
+      send(response, Object.assign(found, { scope: 'account', account_id: 'acc_northyard', ...stamps }))
     })
-    api.get('/organization/mcp-servers', (_, response) => {
-      const mine = this.servers.filter((each) => each.teamspace === response.locals.teamspace)
-      send(response, { object: 'list', data: mine.map(visible) })
-    })
+    api.get('/organization/mcp-servers', (_, response) => sendList(response, own(response, this.servers)))
     api.get('/data-views', ({ query }, response) => {
       const [from, limit] = [Number(query.offset ?? 0), Number(query.limit ?? 20)]
-      const mine = this.views.filter((each) => each.teamspace === response.locals.teamspace)
-      send(response, { object: 'list', data: mine.slice(from, from + limit).map(visible) })
+      sendList(response, own(response, this.views).slice(from, from + limit))
     })
     api.get('/organization/reports/consumption-breakdown', (request, response) => {
       const [from, limit] = [Number(request.query.after ?? -1) + 1, Number(request.query.limit ?? 10)]
       const data = this.rows.slice(from, from + limit)
       const ends = { first_id: String(from), last_id: String(from + data.length - 1) }
-      send(response, {
-        object: 'list',
-        data,
-        has_more: from + limit < this.rows.length,
-        ...ends,
-      })
+      sendList(response, data, { has_more: from + limit < this.rows.length, ...ends })
     })
     api.post('/connections', (_, response) =>
       send(response, {
@@ -234,10 +228,7 @@ export class RealService {
   }
 
   #agentRoutes(api: express.Router): void {
-    api.get('/agents', (_, response) => {
-      const mine = this.agents.filter((each) => each.teamspace === response.locals.teamspace)
-      send(response, { object: 'list', data: mine.map(visible), has_more: false })
-    })
+    api.get('/agents', (_, response) => sendList(response, own(response, this.agents), { has_more: false }))
     for (const [path, list, prefix] of [
       ['automations', this.automations, 'aut'],
       ['event-triggers', this.triggers, 'trg'],
@@ -247,9 +238,7 @@ export class RealService {
       const unsaid = { name: null, description: null, run_conditions: null }
       const fresh = prefix === 'aut' ? {} : { ...trigger, ...unsaid }
       api.get(`/agents/:agent/${path}`, ({ params }, response) =>
-        send(response, {
-          object: 'list',
-          data: list.filter((each) => each.agent === params.agent).map(visible),
+        sendList(response, list.filter((each) => each.agent === params.agent).map(visible), {
           has_more: false,
         }),
       )
@@ -263,14 +252,12 @@ export class RealService {
       })
       api.patch(`/agents/:agent/${path}/:id`, ({ body, params }, response) => {
         const found = list.find(({ id }) => id === params.id)
-        if (found === undefined) return void fail(response, 404, 'missing')
+        if (found === undefined) return fail(response, 404, 'missing')
         send(response, visible(Object.assign(found, body, stamped())))
       })
       api.delete(`/agents/:agent/${path}/:id`, ({ params }, response) => {
-        list.splice(
-          list.findIndex(({ id }) => id === params.id),
-          1,
-        )
+        const at = list.findIndex(({ id }) => id === params.id)
+        list.splice(at, 1)
         response.status(204).end()
       })
     }
@@ -315,15 +302,8 @@ export class RealService {
     const errored = Math.floor(total / 4)
     const results_url = `/api/v1/batch-predictions/${batch.id}/results`
     if (batch.status === 'cancelling') {
-      const request_counts = counts(total, 0, 0, total)
-      const error = { code: 'stopped' }
-      Object.assign(batch, {
-        status: 'cancelled',
-        cancelled_at: this.at(),
-        error,
-        request_counts,
-        results_url,
-      })
+      const end = { request_counts: counts(total, 0, 0, total), error: { code: 'stopped' }, results_url }
+      Object.assign(batch, { status: 'cancelled', cancelled_at: this.at(), ...end })
     } else if (found.polls === 1) Object.assign(batch, { status: 'in_progress', in_progress_at: this.at() })
     else if (found.polls === 3 && batch.status === 'in_progress') {
       const request_counts = counts(total, total - errored, errored)
@@ -362,12 +342,8 @@ const counts = (total: number, succeeded: number, errored: number, canceled = 0)
 
 export function lineOf(batch: Row, { custom_id }: Fields, n: number): Fields {
   const line = { object: 'batch_prediction.result', batch_id: batch.id, custom_id }
-  const error = (status: number, detail: string) => ({
-    type: 'https://errors.test/item',
-    title: 'Item',
-    status,
-    detail,
-  })
+  const type = 'https://errors.test/item'
+  const error = (status: number, detail: string) => ({ type, title: 'Item', status, detail })
   if (batch.status === 'cancelled')
     return { ...line, status: 'canceled', output: null, error: error(499, 'Stopped.') }
   if (n % 4 === 3)
@@ -387,25 +363,31 @@ function page({ query }: Request, response: Response, all: readonly Row[]): void
   const sorted = [...all].sort((a, b) => (String(a.last_name) < String(b.last_name) ? -1 : 1))
   const from = sorted.findIndex(({ id }) => id === query.after) + 1
   const limit = Number(query.limit ?? 10)
-  send(response, {
-    object: 'list',
-    data: sorted.slice(from, from + limit),
-    has_more: from + limit < sorted.length,
-  })
+  sendList(response, sorted.slice(from, from + limit), { has_more: from + limit < sorted.length })
 }
 
+const own = (response: Response, rows: readonly (Row & { teamspace: string })[]) =>
+  rows.filter(({ teamspace }) => teamspace === response.locals.teamspace).map(visible)
+
+const sendList = (response: Response, data: readonly unknown[], more: Fields = {}) =>
+  send(response, { object: 'list', data, ...more })
+
 function send(response: Response, body: unknown, status = 200): void {
-  const text = JSON.stringify(body, null, response.req.query.pretty ? 2 : 0)
-  zipped(response.status(status).type('application/json; charset=utf-8'), text)
+  const answer: Answer = { status, headers: { ...response.getHeaders() }, body }
+  response.locals.change(answer)
+  for (const name of response.getHeaderNames())
+    if (answer.headers[name] === undefined) response.removeHeader(name)
+  response.set(answer.headers).status(answer.status).type('application/json; charset=utf-8')
+  zipped(response, JSON.stringify(answer.body))
 }
 
 const zipped = (response: Response, text: string) =>
   void response.set('Content-Encoding', 'gzip').send(gzipSync(text))
 
-const fail = (response: Response, status: number, error: string) =>
-  response
-    .status(status)
-    .json({ status_code: status, error, message: `No: ${error}`, retryable: false, details: {} })
+function fail(response: Response, status: number, error: string): void {
+  const body = { status_code: status, error, message: `No: ${error}`, retryable: false, details: {} }
+  send(response, body, status)
+}
 
 const problem = (response: Response, status: number) =>
   response

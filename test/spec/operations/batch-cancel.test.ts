@@ -74,22 +74,20 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
     await bring(emulator, id, status)
     const refused = await refusedProblem(emulator, () => cancel(emulator, id), 409, 'conflict')
     expect(refused.body.detail).toContain(status)
-    expect(refused.assumed).toContain('U041')
     const lenient = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
     const other = await createBatch(lenient)
     const batch = await bring(lenient, other.id, status)
     const before = lenient.digest()
     const response = await cancel(lenient, other.id)
     expect([response.status, response.body, lenient.digest()]).toEqual([200, batch, before])
-    expect(response.assumed).not.toContain('U041')
   },
 )
 
 test('a cancel shows cancelling even if batch.cancel_delay is 0s', { tags: ['T15'] }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '0s' })
   const { id } = await createBatch(emulator)
-  expect((await cancel(emulator, id)).body.status).toBe('cancelling')
-  expect((await retrieve(emulator, id)).status).toBe('cancelled')
+  const shown = [(await cancel(emulator, id)).body, await retrieve(emulator, id)]
+  expect(shown.map(({ status }) => status)).toEqual(['cancelling', 'cancelled'])
 })
 
 test.for(['10s', { polls: 4 }, { per_item: '1s', concurrency: 2 }, 'hold', 'immediate'])(
@@ -113,7 +111,5 @@ test('a batch that is held counts no polls, and can be cancelled', { tags: ['R10
   const { id } = await createBatch(emulator)
   intervene(emulator, 'change', id, { hold: true })
   for (let n = 0; n < 3; n++) expect((await retrieve(emulator, id)).status).toBe('validating')
-  await cancel(emulator, id)
-  emulator.advance('1s')
-  expect((await retrieve(emulator, id)).status).toBe('cancelled')
+  await bring(emulator, id, 'cancelled')
 })

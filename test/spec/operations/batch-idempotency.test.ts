@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { setSettings } from '../../../src/core/sandboxes/change.ts'
-import { aBatch, batchEmulator, bring, refusedProblem, someItems } from '../../support/batches.ts'
+import {
+  aBatch,
+  batchEmulator,
+  bring,
+  createBatch,
+  refusedProblem,
+  someItems,
+} from '../../support/batches.ts'
 import type { RequestOptions, TestEmulator } from '../../support/emulator.ts'
 
 const CREATE = '/batch-predictions'
@@ -9,7 +16,7 @@ const headers = { 'idempotency-key': 'key-1' }
 const post = (emulator: TestEmulator, body: object = aBatch(), how: RequestOptions = {}) =>
   emulator.post(CREATE, body, { headers, ...how })
 
-test('the same key and body replay the first response', { tags: ['R276', 'R198'] }, async () => {
+test('the same key and body replay the first response', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator)
   await bring(emulator, first.body.id, 'completed')
@@ -39,42 +46,20 @@ test.for([
   },
 )
 
-/** A valid creation with a field that nothing reads: a number as it is written here, which can have more digits than a double. */
-function bodyWith(number: string): string {
-  return JSON.stringify({ ...aBatch(), unread: ['NUMBER', 'x'] }).replace('"NUMBER"', number)
-}
-
-const send = (emulator: TestEmulator, raw: string) => emulator.request('POST', CREATE, { raw, headers })
-
-test.for<[one: string, other: string]>([
-  ['9007199254740993', '9007199254740992'],
-  ['-9007199254740993', '-9007199254740992'],
-  ['0.10000000000000000001', '0.1'],
-  ['1e400', '1e401'],
-  ['1e400', 'null'],
-  ['1e-400', '0'],
-  ['9007199254740993', '"9007199254740993"'],
-  ['9007199254740993', '"n9007199254740993"'],
-])('bodies with %s and %s are different, to the digit', { tags: ['R277', 'T10'] }, async ([one, other]) => {
+// The tests of exact numbers and of fingerprints have the other forms.
+test('bodies are compared to the digit, in any order and form', {
+  tags: ['R276', 'R277', 'T10'],
+}, async () => {
   const emulator = await batchEmulator()
-  const first = await send(emulator, bodyWith(one))
-  expect(first.status).toBe(200)
-  const differing = () => send(emulator, bodyWith(other))
-  await refusedProblem(emulator, differing, 409, 'idempotency_key_reused')
-})
-
-test.for<[one: string, other: string]>([
-  ['9007199254740993', '9007199254740993.0'],
-  ['9007199254740993', '9.007199254740993e15'],
-  ['100', '1e2'],
-  ['-0', '0'],
-  ['1e400', '10.0E+0399'],
-])('bodies with %s and %s are the same', { tags: ['R276', 'T10'] }, async ([one, other]) => {
-  const emulator = await batchEmulator()
-  const first = await send(emulator, bodyWith(one))
-  const { items, ...rest } = JSON.parse(bodyWith('"NUMBER"'))
-  const reordered = JSON.stringify({ items, ...rest }, null, 2).replace('"NUMBER"', other)
-  expect([first.status, (await send(emulator, reordered)).text]).toEqual([200, first.text])
+  const { items, ...rest } = aBatch()
+  const send = (body: object, number: string) => {
+    const raw = JSON.stringify({ ...body, unread: 'NUMBER' }).replace('"NUMBER"', number)
+    return emulator.request('POST', CREATE, { raw, headers })
+  }
+  const first = await send({ items, ...rest }, '9007199254740993')
+  expect((await send({ ...rest, items }, '9.007199254740993e15')).text).toBe(first.text)
+  for (const other of ['9007199254740992', '"9007199254740993"', '"n9007199254740993"'])
+    await refusedProblem(emulator, () => send({ items, ...rest }, other), 409, 'idempotency_key_reused')
 })
 
 test('a key is free exactly 24 hours after its first use', { tags: ['R278'] }, async () => {
@@ -97,7 +82,9 @@ test('fifty simultaneous first uses of a key create one batch', { tags: ['R279']
   expect(emulator.state('batch_predictions')).toHaveLength(1)
 })
 
-test('the batch and the record of its key are written in one transaction', { tags: ['R280'] }, async () => {
+test('the batch and the record of its key are written in one transaction', {
+  tags: ['R280'],
+}, async () => {
   const emulator = await batchEmulator()
   const commits: string[][] = []
   emulator.sandbox.store.onCommit(({ changes }) => commits.push(changes.map(({ table }) => table)))
@@ -107,10 +94,14 @@ test('the batch and the record of its key are written in one transaction', { tag
   ])
 })
 
-test('a refusal uses no key, and a key of two teamspaces is two keys', { tags: ['R276'] }, async () => {
+test('a refusal uses no key, and a key of two teamspaces is two keys', {
+  tags: ['R198', 'R276'],
+}, async () => {
   const emulator = await batchEmulator()
   await refusedProblem(emulator, () => post(emulator, aBatch({ items: 0 })), 400)
   const first = await post(emulator)
   const other = await post(emulator, aBatch({ prompt: 'Another.' }), { key: 'K2' })
-  expect([first.status, other.status, other.body.id === first.body.id]).toEqual([200, 200, false])
+  const without = [await createBatch(emulator), await createBatch(emulator)]
+  const ids = [first.body.id, other.body.id, ...without.map(({ id }) => id)]
+  expect([first.status, other.status, new Set(ids).size]).toEqual([200, 200, 4])
 })

@@ -119,15 +119,6 @@ test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
   await createBatch(emulator, { items: named('') })
 })
 
-test('a page and a file are not checked before validation', { tags: ['T12', 'R272'] }, async () => {
-  const emulator = await batchEmulator()
-  const items = [
-    { custom_id: 'a', file_id: 'nowhere', page: 99 },
-    { custom_id: 'b', file_id: 'file-pdf', page: 1 },
-  ]
-  await createBatch(emulator, { items })
-})
-
 test('unknown fields are ignored, or refused by a setting', async () => {
   const items = [{ custom_id: 'a', file_id: 'file-pdf', note: 1 }]
   const easy = await batchEmulator()

@@ -4,12 +4,12 @@ import type { TestEmulator } from '../../support/emulator.ts'
 import { mountPath } from '../../support/transport.ts'
 import { webhookReceiver } from '../../support/webhook-receiver.ts'
 
-/** The ways to choose the sandbox `w1`. */
+const BATCHES = '/v1/batch-predictions'
 const WAYS = ['path', 'header', 'token'] as const
 
 type Way = (typeof WAYS)[number]
 
-/** Calls the API in a sandbox. */
+/** Calls the API in a sandbox that is chosen in one of the ways. */
 async function call(emulator: TestEmulator, way: Way, name: string, path: string, json?: object) {
   const headers = {
     authorization: `Bearer live_owner${way === 'token' ? `@${name}` : ''}`,
@@ -20,30 +20,24 @@ async function call(emulator: TestEmulator, way: Way, name: string, path: string
   const body = json && JSON.stringify(json)
   const { status, text } = await emulator.send(target, { method: json ? 'POST' : 'GET', headers, body })
   expect([target, status]).toEqual([target, 200])
-  return { url: new URL(mountPath() + target, emulator.baseUrl), text }
+  return text
 }
 
-async function completed(emulator: TestEmulator, way: Way): Promise<string> {
-  const { text } = await call(emulator, way, 'w1', '/v1/batch-predictions', aBatch())
-  await emulator.in('w1')('POST', '/clock/advance', { by: '1h' })
-  return JSON.parse(text).id
-}
+const created = async (emulator: TestEmulator, way: Way): Promise<string> =>
+  JSON.parse(await call(emulator, way, 'w1', BATCHES, aBatch())).id
 
-test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const)))(
+test.for(WAYS.flatMap((making) => WAYS.map((reading) => [making, reading] as const)))(
   'results_url of a batch created by %s and read by %s leads to its results',
   { tags: ['T29'] },
-  async ([created, read]) => {
+  async ([making, reading]) => {
     const emulator = await batchEmulator()
-    const id = await completed(emulator, created)
-    const { url, text } = await call(emulator, read, 'w1', `/v1/batch-predictions/${id}`)
-    const { results_url } = JSON.parse(text)
-    expect(results_url).toBe(
-      `${mountPath()}${[created, read].includes('path') ? '/@w1' : ''}/v1/batch-predictions/${id}/results`,
-    )
-    // Clients resolve it against the URL of the request, and choose the sandbox as in that request.
-    const followed = new URL(results_url, url).pathname
-    const way = followed.startsWith(`${mountPath()}/@`) ? 'path' : read
-    expect((await call(emulator, way, 'w1', followed)).text).toContain(id)
+    const id = await created(emulator, making)
+    await emulator.in('w1')('POST', '/clock/advance', { by: '1h' })
+    const { results_url } = JSON.parse(await call(emulator, reading, 'w1', `${BATCHES}/${id}`))
+    const isInPath = [making, reading].includes('path')
+    expect(results_url).toBe(`${mountPath()}${isInPath ? '/@w1' : ''}${BATCHES}/${id}/results`)
+    // Clients choose the sandbox as in the request before, unless the URL does.
+    expect(await call(emulator, isInPath ? 'path' : reading, 'w1', results_url)).toContain(id)
   },
 )
 
@@ -53,20 +47,18 @@ test.for(['path', 'header'] as const)(
   async (way) => {
     const emulator = await batchEmulator()
     const receiver = await webhookReceiver()
-    const old = await completed(emulator, way)
-    const { text } = await call(emulator, way, 'w1', '/v1/batch-predictions', aBatch())
-    const { id } = JSON.parse(text)
+    const old = await created(emulator, way)
+    await emulator.in('w1')('POST', '/clock/advance', { by: '1h' })
+    const id = await created(emulator, way)
     await emulator.in('w1')('POST', '/webhooks', { url: receiver.url })
     await emulator.in('w1')('POST', '/snapshots', { name: 'base' })
     await emulator.in('w1')('POST', '/sandboxes', { name: 'w2', from_snapshot: 'base' })
     await emulator.in('w2')('POST', '/clock/advance', { by: '1h' })
-    const prefix = mountPath() + (way === 'path' ? '/@w2' : '')
+    const urlOf = (each: string) => `${mountPath()}${way === 'path' ? '/@w2' : ''}${BATCHES}/${each}/results`
     for (const each of [old, id]) {
-      const { text } = await call(emulator, way, 'w2', `/v1/batch-predictions/${each}`)
-      expect(JSON.parse(text).results_url).toBe(`${prefix}/v1/batch-predictions/${each}/results`)
+      const { results_url } = JSON.parse(await call(emulator, way, 'w2', `${BATCHES}/${each}`))
+      expect(results_url).toBe(urlOf(each))
     }
-    expect(receiver.received.map(({ body }) => body.results_url)).toEqual([
-      `${prefix}/v1/batch-predictions/${id}/results`,
-    ])
+    expect(receiver.received.map(({ body }) => body.results_url)).toEqual([urlOf(id)])
   },
 )

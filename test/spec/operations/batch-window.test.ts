@@ -29,26 +29,23 @@ test('a batch expires at the exact end of its window', { tags: ['R107', 'T16'] }
   expect(words).toEqual([...Array(4).fill('succeeded'), 'expired'])
 })
 
-test('a batch with all items finished in time completes', { tags: ['R108', 'T13'] }, async () => {
-  const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
-  const emulator = await batchEmulator({ 'batch.pace': pace })
-  const { id } = await createBatch(emulator)
-  emulator.advance('24h')
-  expect((await retrieve(emulator, id)).status).toBe('finalizing')
-  emulator.advance('1s')
-  const batch = await retrieve(emulator, id)
-  expect([batch.status, batch.expired_at]).toEqual(['completed', null])
-})
-
-test('items that finish at the exact end of the window are finished', { tags: ['T14'] }, async () => {
-  const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
-  const emulator = await batchEmulator({ 'batch.pace': pace })
-  const { id } = await createBatch(emulator)
-  const { events } = emulator.advance('24h')
-  expect(events.map(({ to }) => to)).toEqual(['in_progress', 'finalizing'])
-  emulator.advance('1s')
-  expect((await retrieve(emulator, id)).status).toBe('completed')
-})
+test.for([
+  ['before the end', { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }],
+  ['at the exact end', { validating: 'immediate', in_progress: '24h', finalizing: '1s' }],
+] as const)(
+  'a batch whose items finish %s of the window completes',
+  {
+    tags: ['R108', 'T13', 'T14'],
+  },
+  async ([, pace]) => {
+    const emulator = await batchEmulator({ 'batch.pace': pace })
+    const { id } = await createBatch(emulator)
+    emulator.advance('24h')
+    expect((await retrieve(emulator, id)).status).toBe('finalizing')
+    emulator.advance('1s')
+    expect(await retrieve(emulator, id)).toMatchObject({ status: 'completed', expired_at: null })
+  },
+)
 
 test('a validation that ends with the window starts the items first', { tags: ['T14'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })

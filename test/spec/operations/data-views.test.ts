@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { setSettings } from '../../../src/core/sandboxes/change.ts'
 import { type TestResponse, testEmulator } from '../../support/emulator.ts'
@@ -78,14 +77,20 @@ test('views of other teamspaces are not listed', { tags: ['R007', 'R178', 'R182'
 })
 
 test('offset k and limit n give the slice from k to k + n', { tags: ['R180', 'R181'] }, async () => {
-  const emulator = await testEmulator({ collections: { data_views: views(30) }, limits: false })
+  const emulator = await testEmulator({ collections: { data_views: views(30) } })
   const all = idsOf(await emulator.get('/data-views?limit=100'))
-  const offsets = fc.oneof(fc.nat(35), fc.constant(100_000))
-  const property = fc.asyncProperty(offsets, fc.integer({ min: 1, max: 100 }), async (offset, limit) => {
-    const response = await emulator.get(`/data-views?offset=${offset}&limit=${limit}`)
-    expect(idsOf(response)).toEqual(all.slice(offset, offset + limit))
-  })
-  await fc.assert(property, { numRuns: 40, examples: [[100_000, 1]] })
+  for (const [offset, limit] of [
+    [0, 30],
+    [0, 100],
+    [7, 5],
+    [29, 1],
+    [29, 2],
+    [30, 1],
+    [100_000, 1],
+  ] as const)
+    expect(idsOf(await emulator.get(`/data-views?offset=${offset}&limit=${limit}`))).toEqual(
+      all.slice(offset, offset + limit),
+    )
 })
 
 const BAD_OFFSETS = '-1 100001 1.5 abc 1e2 0x1 %201 00 1&offset=2'.split(' ')

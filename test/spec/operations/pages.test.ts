@@ -18,7 +18,7 @@ const collections = { pages }
 test('the response is a whole page', { tags: ['R006', 'R011', 'R015', 'R017', 'R139'] }, async () => {
   const emulator = await testEmulator()
   emulator.advance('36h')
-  const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
+  const { status, body } = await emulator.post('/pages', { name: 'Notes' })
   expect(status).toBe(200)
   expect(body).toEqual({
     object: 'page',
@@ -28,22 +28,18 @@ test('the response is a whole page', { tags: ['R006', 'R011', 'R015', 'R017', 'R
     scope: 'teamspace',
     created_at: '2026-03-03T00:00:00.000Z',
   })
-  expect(assumed).toEqual(expect.arrayContaining(['U001', 'U002']))
   emulator.advance('24h')
   expect((await emulator.restart()).state('pages')).toEqual([body])
 })
 
 test('a thousand pages have a thousand ids, across a restart', { tags: ['R012'] }, async () => {
-  const first = await testEmulator({ limits: false })
   const ids = new Set<string>()
-  const create = ({ sandbox }: typeof first, count: number) => {
-    for (let n = 0; n < count; n += 1) {
-      const { text = '' } = callOperation(sandbox, 'pages.create', { body: { name: 'x' } })
-      ids.add(JSON.parse(text).id)
-    }
+  let emulator = await testEmulator({ limits: false })
+  for (let n = 0; n < 1_000; n++) {
+    if (n === 500) emulator = await emulator.restart()
+    const { text = '' } = callOperation(emulator.sandbox, 'pages.create', { body: { name: 'x' } })
+    ids.add(JSON.parse(text).id)
   }
-  create(first, 500)
-  create(await first.restart(), 500)
   expect([ids.size, ids.has('')]).toEqual([1000, false])
 })
 
@@ -65,7 +61,7 @@ test.for([
   expect((await emulator.restart()).state('pages')[0].name).toBe(name)
 })
 
-test.for([[5], [null], [['x']], [{}], [true]])(
+test.for([[5], [null], [['x']], [{}], [true], [undefined]])(
   'the name %j is refused',
   { tags: ['R013', 'R138'] },
   async ([name]) => {
@@ -91,14 +87,10 @@ test.for([
   },
 )
 
-test.for(['teamspace', 'organization'])(
-  'page.scope.default=%s sets the scope of a new page',
-  { tags: ['R015', 'U002'] },
-  async (scope) => {
-    const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
-    expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe(scope)
-  },
-)
+test('a setting is the scope of new pages', { tags: ['R015', 'U002'] }, async () => {
+  const emulator = await testEmulator({ settings: { 'page.scope.default': 'organization' } })
+  expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe('organization')
+})
 
 test('a fixture with another scope is refused', { tags: ['R015'] }, async () => {
   const pages = [page('p', 'ts-a', 'sandbox')]
@@ -131,12 +123,12 @@ test.for([
 
 test('a page of another teamspace is refused like one that is missing', { tags: ['R016'] }, async () => {
   const emulator = await testEmulator({ collections })
-  const refusalOf = async (page_id: string) => {
-    const body = { name: 'x', parent: { type: 'page', page_id } }
-    const { text } = await refused(emulator, () => emulator.post('/pages', body), 400)
-    return text.replaceAll(page_id, '')
-  }
-  expect(await refusalOf('hidden')).toBe(await refusalOf('nobody'))
+  const [hidden, missing] = ['hidden', 'nobody'].map(async (page_id) => {
+    const response = await emulator.post('/pages', { name: 'x', parent: { type: 'page', page_id } })
+    return response.text.replaceAll(page_id, '')
+  })
+  expect(await hidden).toBe(await missing)
+  expect(await hidden).toContain('/parent/page_id')
 })
 
 test('page.parent.other=passthrough keeps any object unchanged', { tags: ['R016', 'U001'] }, async () => {
@@ -147,19 +139,10 @@ test('page.parent.other=passthrough keeps any object unchanged', { tags: ['R016'
   await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
-test('name is required, parent is optional; settings change that', { tags: ['R138', 'U015'] }, async () => {
-  const emulator = await testEmulator({ collections })
+test('settings make parent required, and name optional', { tags: ['R138', 'U015'] }, async () => {
   const parent = { type: 'page', page_id: 'parent' }
-  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
-  const unnamed = await refused(emulator, () => emulator.post('/pages', { parent }))
-  expect(pointersOf(unnamed)).toEqual(['/name'])
   const settings = { 'required.pages.create.name': false, 'required.pages.create.parent': true }
-  const other = await testEmulator({ collections, settings })
-  expect((await other.post('/pages', { parent })).status).toBe(200)
-  expect(pointersOf(await refused(other, () => other.post('/pages', {})))).toEqual(['/parent'])
-})
-
-test.for([undefined, [], 'x', null, 5])('the body %j is refused', { tags: ['R138'] }, async (body) => {
-  const emulator = await testEmulator()
-  await refused(emulator, () => emulator.post('/pages', body))
+  const emulator = await testEmulator({ collections, settings })
+  expect((await emulator.post('/pages', { parent })).status).toBe(200)
+  expect(pointersOf(await refused(emulator, () => emulator.post('/pages', {})))).toEqual(['/parent'])
 })

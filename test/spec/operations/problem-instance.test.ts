@@ -1,7 +1,7 @@
-import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { KEYS } from '../../support/base-state.ts'
 import { testEmulator } from '../../support/emulator.ts'
+import { bearer, overSocket, requestBytes } from '../../support/wire-client.ts'
 
 test.each([
   ['/v1/batch-predictions/b-1', '/v1/batch-predictions/b-1'],
@@ -11,17 +11,7 @@ test.each([
   ['/v1/batch-predictions/a#b', '/v1/batch-predictions/a%23b'],
 ])('the instance of a problem is a URI reference: %s', { tags: ['R245', 'U066'] }, async (path, instance) => {
   const { emulator } = await testEmulator()
-  const body = await new Promise<string>((resolve, reject) => {
-    const headers = { authorization: `Bearer ${KEYS.KU}` }
-    request({ host: '127.0.0.1', port: emulator.port, path, headers }, (res) => {
-      let text = ''
-      res.on('data', (piece) => {
-        text += piece
-      })
-      res.on('end', () => resolve(text))
-    })
-      .on('error', reject)
-      .end()
-  })
-  expect(JSON.parse(body).instance).toBe(instance)
+  const headers = { Host: 'localhost', ...bearer(KEYS.KU) }
+  const { text } = await overSocket(emulator.port, requestBytes({ path, headers }))
+  expect(JSON.parse(text.slice(text.indexOf('{'))).instance).toBe(instance)
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
 import { type RequestOptions, type TestEmulator, testEmulator } from '../../support/emulator.ts'
-import { batchBody, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
+import { batchBody, CONTRACT, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
 
 const withSamples = () => testEmulator({ collections: sampleRecords, limits: false })
 
@@ -18,7 +18,6 @@ const SPOILERS: readonly (readonly [
     'with a body of another type',
     (path) => [path, { raw: 'name=x', type: 'application/x-www-form-urlencoded' }],
   ],
-  ['with an array as its body', (path) => [path, { json: [] }]],
   [
     'with members of the wrong type',
     (path, { json }) => [path, { json: Object.fromEntries(Object.keys(json ?? {}).map((key) => [key, 5])) }],
@@ -29,6 +28,22 @@ const SPOILERS: readonly (readonly [
     (path, options) => [path.replace(/(-1|-2|ts-a|[0-9a-f]{24}|user-outsider)(\/|$)/, '-unknown$2'), options],
   ],
 ]
+
+test('a body that is no object is refused by every operation that reads one', {
+  tags: ['R138', 'R149', 'R152', 'R176'],
+}, async () => {
+  const emulator = await withSamples()
+  const reading = (await sampleCalls(emulator)).filter(
+    ({ name, options }) => options.json !== undefined && CONTRACT.some((each) => each === name),
+  )
+  const before = emulator.digest()
+  for (const { name, method, path } of reading)
+    for (const json of [undefined, [], 'x', null]) {
+      const { status } = await emulator.request(method, path, { json })
+      expect([name, json, status]).toEqual([name, json, 400])
+    }
+  expect(emulator.digest()).toBe(before)
+})
 
 test('a refused request of any operation changes nothing', { tags: ['R123', 'R267'] }, async () => {
   const emulator = await withSamples()

@@ -70,8 +70,7 @@ test.for(combinations)(
     const request = () => emulator.post(PROMOTE, undefined, { token: 'live_k' })
     if (!author) return void (await refused(emulator, request, 404, 'not_found'))
     if (admin && permission) return expect((await request()).body.scope).toBe('account')
-    const { assumed, body } = await refused(emulator, request, 403, 'forbidden')
-    expect(assumed).toContain('U029')
+    const { body } = await refused(emulator, request, 403, 'forbidden')
     const named = ['account admin', 'ep:skills:write'].map((right) => body.message.includes(right))
     expect(named).toEqual([!admin, !permission])
   },
@@ -82,8 +81,7 @@ test.for([
   ['a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
 ] as const)('%s is not promoted: a 400, or a 403', { tags: ['R175', 'U029'] }, async ([, change]) => {
   const emulator = await withSkill(change)
-  const response = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
-  expect(response.assumed).toContain('U029')
+  await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
   await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
 })
 
@@ -114,23 +112,19 @@ test.for([
   expect([status, body.scope]).toEqual([200, 'account'])
 })
 
-test('there are eleven categories, each is accepted, a twelfth is refused', { tags: ['R035'] }, async () => {
+test('there are eleven categories, each is accepted, as is each scope', {
+  tags: ['R034', 'R035'],
+}, async () => {
   expect(new Set(skillCategories).size).toBe(11)
-  const skills = skillCategories.map((category) => ({ ...skill, id: category, category }))
-  await testEmulator({ collections: { skills } })
-  await expect(withSkill({ category: 'gardening' })).rejects.toThrow(/skills\/0\/category/)
-})
-
-test.for([
-  ['user', {}],
-  ['account', { account_id: 'org-1', promoted_at: '-1h' }],
-  ['builtin', { creator_id: null, builtin_key: 'dig' }],
-] as const)('the scope %s is accepted in fixtures', { tags: ['R034'] }, async ([scope, change]) => {
-  await withSkill({ scope, ...change })
+  const categories = skillCategories.map((category) => ({ ...skill, id: category, category }))
+  const account = { ...skill, id: 'account', scope: 'account', account_id: 'org-1', promoted_at: '-1h' }
+  const builtin = { ...skill, id: 'builtin', scope: 'builtin', creator_id: null, builtin_key: 'dig' }
+  await testEmulator({ collections: { skills: [...categories, account, builtin] } })
 })
 
 test.for([
   ['another scope', { scope: 'team' }, 'scope'],
+  ['a twelfth category', { category: 'gardening' }, 'category'],
   ['a name that is no string', { name: null }, 'name'],
   ['a missing slash_key', { slash_key: undefined }, 'slash_key'],
   ['required_tools of null', { required_tools: null }, 'required_tools'],
@@ -149,7 +143,7 @@ test.for([
   ['an unknown member', { colour: 'red' }, 'colour'],
 ] as const)(
   '%s is refused in fixtures',
-  { tags: ['R034', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R032', 'R004'] },
+  { tags: ['R034', 'R035', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R032', 'R004'] },
   async ([, change, member]) => {
     await expect(withSkill(change)).rejects.toThrow(new RegExp(`skills/0/${member}: `))
   },

@@ -13,15 +13,6 @@ const list = (emulator: TestEmulator, query = ''): Promise<TestResponse> =>
 
 const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 
-async function walk(emulator: TestEmulator, query: string): Promise<string[]> {
-  const ids: string[] = []
-  for (let after = ''; ; after = `&after=${ids.at(-1)}`) {
-    const page = await list(emulator, `?${query}${after}`)
-    ids.push(...idsOf(page))
-    if (!page.body.has_more) return ids
-  }
-}
-
 test('items and list have their fields', {
   tags: ['R006', 'R028', 'R029', 'R030', 'R158', 'T01'],
 }, async () => {
@@ -60,7 +51,6 @@ test('after and before page through the list, in its order', { tags: ['R008', 'R
   const emulator = await withCrowd(25)
   const all = idsOf(await list(emulator, '?limit=100'))
   expect(all).toEqual([...upTo(25).map((n) => `u-${24 - n}`), 'user-second'])
-  for (const limit of [1, 7, 26]) expect(await walk(emulator, `limit=${limit}`)).toEqual(all)
   expect(idsOf(await list(emulator, `?limit=3&after=${all[4]}`))).toEqual(all.slice(5, 8))
   expect(idsOf(await list(emulator, `?limit=3&before=${all[4]}`))).toEqual(all.slice(1, 4))
   expect(idsOf(await list(emulator, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
@@ -78,11 +68,8 @@ test.for([
   expect([body.data.length, body.has_more]).toEqual([limit, has_more])
 })
 
-test('without a limit a page has 20 users and names U019', { tags: ['R010', 'U019'] }, async () => {
-  const emulator = await withCrowd(30)
-  const response = await list(emulator)
-  expect([response.body.data.length, response.assumed.includes('U019')]).toEqual([20, true])
-  expect((await list(emulator, '?limit=20')).assumed).not.toContain('U019')
+test('without a limit a page has 20 users', { tags: ['R010', 'U019'] }, async () => {
+  expect((await list(await withCrowd(30))).body.data).toHaveLength(20)
 })
 
 const LISTS = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
@@ -102,9 +89,8 @@ test.for([...BAD_LIMITS, ''])(
 
 test('the limits 1 and 100 are accepted', { tags: ['R009', 'R156', 'R167', 'R179'] }, async () => {
   const emulator = await withCrowd(3)
-  for (const path of LISTS)
-    for (const limit of [1, 100])
-      expect((await emulator.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
+  for (const query of LISTS.flatMap((path) => [`${path}?limit=1`, `${path}?limit=100`]))
+    expect((await emulator.get(query, { key: 'K2' })).status).toBe(200)
 })
 
 const people = [
@@ -131,9 +117,7 @@ test.for([
   ['an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
 ] as const)('a search: %s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
   const emulator = await named()
-  const response = await list(emulator, `?search=${encodeURIComponent(search)}`)
-  expect(idsOf(response)).toEqual(expected)
-  expect(response.assumed.includes('U021')).toBe(search !== '')
+  expect(idsOf(await list(emulator, `?search=${encodeURIComponent(search)}`))).toEqual(expected)
 })
 
 test.for([
@@ -148,11 +132,11 @@ test.for([
   expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
 })
 
-test('paging with a search visits each match once', { tags: ['R157'] }, async () => {
+test('cursors go on in the list that the search leaves', { tags: ['R157'] }, async () => {
   const collections = crowd(upTo(30), (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
   const emulator = await testEmulator({ collections })
-  expect(await walk(emulator, 'search=match&limit=4')).toEqual(upTo(10).map((n) => `u-${27 - 3 * n}`))
-  expect(idsOf(await list(emulator, '?search=match&limit=2&after=u-20'))).toEqual(['u-18', 'u-15'])
+  for (const cursor of ['u-21', 'u-20'])
+    expect(idsOf(await list(emulator, `?search=match&limit=2&after=${cursor}`))).toEqual(['u-18', 'u-15'])
 })
 
 test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
@@ -160,8 +144,7 @@ test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
   { tags: ['R007', 'R157', 'U022'] },
   async (cursor) => {
     const emulator = await withCrowd(2)
-    const response = await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
-    expect(response.assumed).toContain('U022')
+    await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
     const lenient = await withCrowd(2, { 'lists.bad_cursor': 'empty' })
     const empty = { object: 'list', data: [], has_more: false }
     expect((await list(lenient, `?before=${cursor}`)).body).toEqual(empty)
@@ -170,25 +153,24 @@ test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
 
 test('after together with before is refused, or a setting lets after win', { tags: ['T25'] }, async () => {
   const emulator = await withCrowd(3)
-  expect((await refused(emulator, () => list(emulator, '?after=u-2&before=u-0'))).assumed).toContain('T25')
+  await refused(emulator, () => list(emulator, '?after=u-2&before=u-0'), 400)
   const lenient = await withCrowd(3, { 'lists.both_cursors': 'after' })
   expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
 })
 
 test.for([
-  ['before', 'u-1', ['u-3', 'u-2'], true, true],
-  ['before', 'u-2', ['u-4', 'u-3'], false, true],
-  ['before', 'u-4', [], false, true],
-  ['list_order', 'u-2', ['u-4', 'u-3'], true, false],
-  ['list_order', 'u-4', [], true, false],
+  ['before', 'u-1', ['u-3', 'u-2'], true],
+  ['before', 'u-2', ['u-4', 'u-3'], false],
+  ['before', 'u-4', [], false],
+  ['list_order', 'u-2', ['u-4', 'u-3'], true],
+  ['list_order', 'u-4', [], true],
 ] as const)(
   'has_more in the reading %s: before=%s',
   { tags: ['T26'] },
-  async ([reading, before, ids, has_more, assumed]) => {
+  async ([reading, before, ids, has_more]) => {
     const emulator = await withCrowd(5, reading === 'before' ? {} : { 'lists.has_more_before': reading })
     const response = await list(emulator, `?limit=2&before=${before}`)
-    const seen = [idsOf(response), response.body.has_more, response.assumed.includes('T26')]
-    expect(seen).toEqual([ids, has_more, assumed])
+    expect([idsOf(response), response.body.has_more]).toEqual([ids, has_more])
   },
 )
 

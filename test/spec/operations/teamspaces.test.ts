@@ -1,7 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { setSettings } from '../../../src/core/sandboxes/change.ts'
-import { anyText } from '../../support/any-text.ts'
 import { testEmulator } from '../../support/emulator.ts'
 import { pointersOf, refused } from '../../support/refusal.ts'
 
@@ -24,8 +22,7 @@ test('a request needs only a name', { tags: ['R006', 'R018', 'R152', 'R154', 'T0
 
 test('a missing name is refused, and accepted by a setting', { tags: ['R152'] }, async () => {
   const strict = await testEmulator()
-  const response = await refused(strict, () => strict.post(CREATE, {}), 400, 'validation_failed')
-  expect(response.assumed).toContain('U015')
+  expect(pointersOf(await refused(strict, () => strict.post(CREATE, {}), 400))).toEqual(['/name'])
   const lenient = await testEmulator({ settings: { 'required.teamspaces.create.name': false } })
   expect((await lenient.post(CREATE, {})).body.name).toBe('')
 })
@@ -70,18 +67,10 @@ test('fixtures can use the configured name of a cloud, which can change', { tags
   expect((await (await emulator.restart()).patch(`${CREATE}/ts-n`, {})).status).toBe(200)
 })
 
-test.for([
-  { cloud_provider: 'cloud_a' },
-  { cloud_provider: 'cloud_a', name: 'new' },
-  { cloud_provider: null },
-])('an update with %j is refused, and changes neither cloud nor name', { tags: ['R021'] }, async (body) => {
+test('another cloud is refused, or by a setting without effect', { tags: ['R021'] }, async () => {
   const emulator = await testEmulator()
-  const response = await refused(emulator, () => emulator.patch(A, body), 400)
-  expect(response.assumed).toContain('U017')
-})
-
-test('the present cloud is accepted, by a setting any without effect', { tags: ['R021'] }, async () => {
-  const emulator = await testEmulator()
+  for (const cloud_provider of ['cloud_a', null])
+    await refused(emulator, () => emulator.patch(A, { cloud_provider, name: 'new' }), 400)
   expect((await emulator.patch(A, { cloud_provider: 'cloud_b' })).status).toBe(200)
   const lenient = await testEmulator({ settings: { 'patch.immutable': 'ignore' } })
   const { body } = await lenient.patch(A, { cloud_provider: 'cloud_a', name: 'new' })
@@ -110,10 +99,7 @@ test('access and cloud are optional', { tags: ['R019', 'R020', 'R024', 'R153'] }
     }
 })
 
-test('only the default access names U024, and a setting changes it', { tags: ['R153', 'U024'] }, async () => {
-  const emulator = await testEmulator()
-  expect((await emulator.post(CREATE, { name: 'x' })).assumed).toContain('U024')
-  expect((await emulator.post(CREATE, { name: 'x', access: 'closed' })).assumed).not.toContain('U024')
+test('a setting changes the default access', { tags: ['R153', 'U024'] }, async () => {
   const open = await testEmulator({ settings: { 'teamspace.access.default': 'open' } })
   expect((await open.post(CREATE, { name: 'x' })).body.access).toBe('open')
 })
@@ -129,36 +115,23 @@ test('an update keeps id, cloud and the instant of creation', { tags: ['R027', '
   expect(body).toEqual({ ...created, ...changes })
 })
 
-test('any sequence of updates leaves the last value of each field', { tags: ['R024', 'R149'] }, async () => {
-  const emulator = await testEmulator({ limits: false })
-  const change = fc.record(
-    { name: anyText({ maxLength: 20 }), access: fc.constantFrom('open', 'closed') },
-    { requiredKeys: [] },
-  )
-  const property = fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 5 }), async (changes) => {
-    const before = (await emulator.patch(A, {})).body
-    for (const each of changes) expect((await emulator.patch(A, each)).status).toBe(200)
-    const { body } = await emulator.patch(A, {})
-    expect(body).toEqual(Object.assign(before, ...changes))
-    expect(emulator.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
-  })
-  await fc.assert(property, { numRuns: 25 })
+test('an update changes only the fields that it has', { tags: ['R024', 'R149'] }, async () => {
+  const emulator = await testEmulator()
+  const name = { name: 'Renamed' }
+  const access = { access: 'open' }
+  const before = (await emulator.patch(A, {})).body
+  expect((await emulator.patch(A, name)).body).toEqual({ ...before, ...name })
+  expect((await emulator.patch(A, access)).body).toEqual({ ...before, ...name, ...access })
+  expect((await emulator.restart()).state('teamspaces')[0]).toMatchObject({ ...name, ...access })
 })
 
 test('a PATCH without a known field changes nothing, or is refused', { tags: ['R149'] }, async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
-  const response = await emulator.patch(A, { unknown: 1 })
-  expect([response.status, emulator.digest()]).toEqual([200, before])
-  expect(response.assumed).toContain('U016')
+  expect((await emulator.patch(A, { unknown: 1 })).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
   const strict = await testEmulator({ settings: { 'patch.empty': 'reject' } })
   await refused(strict, () => strict.patch(A, {}))
-})
-
-test.for([undefined, [], 'x', null])('no teamspace can be %j', { tags: ['R149', 'R152'] }, async (body) => {
-  const emulator = await testEmulator()
-  await refused(emulator, () => emulator.post(CREATE, body))
-  await refused(emulator, () => emulator.patch(A, body))
 })
 
 test.for([

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from '../../examples/browser/chromium.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { viaFetch } from '../../support/wire-client.ts'
-import { setup } from './setup.ts'
+import { subjectOf } from './setup.ts'
 
 let browser: Browser
 
@@ -17,11 +17,10 @@ afterAll(() => browser?.close())
 
 /** Sends a request with the preset armed, and one after it, from a page of another origin, whose POST needs a preflight. */
 async function inPage(preset: string, method: 'GET' | 'POST') {
-  const { subject } = await setup()
-  const { sandbox, port, arm } = await subject(viaFetch)
+  const { sandbox, baseUrl, arm } = await subjectOf(viaFetch)
   const page = await frontend()
   await arm(preset)
-  const url = `http://127.0.0.1:${port}/@${sandbox.name}/v1/${method === 'POST' ? 'pages' : 'data-views'}`
+  const url = `${baseUrl}/${method === 'POST' ? 'pages' : 'data-views'}`
   const request = () => page.evaluate(fetched, [url, method, KEYS.KU] as const)
   const first = await request()
   const made = sandbox.store.rows('pages').size
