@@ -2,6 +2,7 @@ import type { Proof } from './proof.ts'
 
 export const proofs: ReadonlyMap<string, () => Promise<Proof>> = new Map([
   ['D1', async () => (await import('./durability/acknowledged-writes.ts')).d1],
+  ['D5', async () => (await import('./durability/edits.ts')).d5],
   ['D7', async () => (await import('./durability/signals.ts')).d7],
   ['D8', async () => (await import('./durability/one-writer.ts')).d8],
   ['F1', async () => (await import('./api/requests.ts')).f1],

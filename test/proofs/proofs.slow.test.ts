@@ -34,6 +34,7 @@ test(
 )
 
 test.for([
+  'D5 hand edits of every kind are accepted, or refused and kept, and the emulator keeps running',
   'D7 a signal stops the process in order and in time, and deletes nothing',
   'D8 only one of several isolated processes writes, and one that lost the folder acknowledges nothing',
   'F1 responses to generated requests agree with the OpenAPI document, and refusals change nothing',
