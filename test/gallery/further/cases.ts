@@ -11,7 +11,7 @@ import { run as retryAfterOnlyOn429 } from './retry-after-only-on-429.ts'
 import { run as staleWebhookAccepted } from './stale-webhook-accepted.ts'
 import { run as streamLeftOpen } from './stream-left-open.ts'
 
-/** A bug of a published client that is not one of the thirty. */
+/** A bug of a published client that is not in `test/gallery/clients`. */
 interface FurtherCase {
   readonly name: string
   /** Repository and number of the issue or pull request, and its year. */
