@@ -123,7 +123,25 @@ test('without a key every operation is a 401 in its format', {
 })
 
 test('request 201 in a window is refused on each of the nineteen, in its error format, and changes nothing', {
-  tags: 'R122 R133 R140 R148 R151 R154 R159 R161 R171 R177 R181 R183 R187 R196 R244 R252 R264'.split(' '),
+  tags: [
+    'R122',
+    'R133',
+    'R140',
+    'R148',
+    'R151',
+    'R154',
+    'R159',
+    'R161',
+    'R171',
+    'R177',
+    'R181',
+    'R183',
+    'R187',
+    'R196',
+    'R244',
+    'R252',
+    'R264',
+  ],
 }, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
