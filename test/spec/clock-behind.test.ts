@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TestEmulator } from '../support/emulator.ts'
+import { fullDisk } from '../support/journal.ts'
 import { minutelyEmulator } from '../support/minutely.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -58,4 +59,12 @@ test('an emulator whose clock is late closes without catching up', async () => {
   await emulator.get('/agents')
   await emulator.emulator.close()
   expect(emulator.sandbox.clock.now).toBeLessThan(START + 3_650 * DAY)
+})
+
+test('while due events cannot be written, the control interface reads, and changes nothing', async () => {
+  const { emulator, host } = await behindEmulator()
+  host.now += MINUTE
+  emulator.sandbox.store.journal = fullDisk
+  expect((await emulator.control('GET', '/snapshots')).status).toBe(200)
+  expect((await emulator.control('POST', '/snapshots', { name: 'a' })).status).toBe(507)
 })
