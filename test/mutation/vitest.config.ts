@@ -31,7 +31,7 @@ export default defineConfig({
     include: [
       'src/{core,service,server}/**/*.test.ts',
       'test/spec/**/*.test.ts',
-      'test/fixtures-{rules,bounds}.test.ts',
+      'test/fixtures{,-rules,-bounds}.test.ts',
       'test/assumptions.test.ts',
     ],
     exclude: [

@@ -115,6 +115,7 @@ test('a cursor of a report is unknown with other dates', { tags: ['R168', 'U022'
 test.for([
   ['http://x.example', false],
   ['http://localhost@evil.example', false],
+  ['ftp://localhost', false],
   ['http://127.1', true],
   ['http://user:pass@localhost', true],
 ] as const)('the refusal of %s names T30: %s', { tags: ['R145', 'T30'] }, async ([redirect_uri, named]) => {

@@ -159,3 +159,17 @@ test.for<[string, string, object]>([
   expect(issues).toMatchObject([{ pointer }])
   expect(emulator.digest()).toBe(before)
 })
+
+test('an event that has run says what happened, and its record what came of it', async () => {
+  const emulator = await batchEmulator()
+  const ran = () => emulator.advance('25h').events.map(({ description, to }) => [description, to])
+  await createBatch(emulator)
+  expect(ran()).toEqual([
+    ['Validation has ended.', 'in_progress'],
+    ['All items are finished: finalizing begins.', 'finalizing'],
+    ['Finalizing has ended: the batch is completed.', 'completed'],
+  ])
+  intervene(emulator, 'change', (await createBatch(emulator)).id, { hold: true })
+  const expired = 'The completion window has ended before all items were finished.'
+  expect(ran()).toEqual([[expired, 'expired']])
+})

@@ -29,6 +29,25 @@ test('a client that ignores Retry-After is found, with its requests and the cloc
   expect((await tooShort('?since=default-000001')).data).toEqual([])
 })
 
+test('an unknown code in except is refused, and the nearest one is named', async () => {
+  const emulator = await testEmulator()
+  const { status, body } = await emulator.control('GET', '/conduct?except=wait.too-shrt')
+  expect([status, JSON.stringify(body)]).toEqual([
+    400,
+    expect.stringContaining('Did you mean \\"wait.too-short\\"?'),
+  ])
+})
+
+test('a client that repeats a 401 is found, and one that sends another key is not', async () => {
+  const emulator = await testEmulator()
+  const pointless = async (...tokens: readonly string[]) => {
+    for (const token of tokens) await emulator.get('/data-views', { token })
+    return (await conduct(emulator, ['retry.pointless'])).data.length
+  }
+  expect(await pointless('live_old', 'live_old', 'live_new', 'live_new', KEYS.KU)).toBe(0)
+  expect(await pointless('live_other', 'live_other', 'live_other')).toBe(1)
+})
+
 test('the time in which a test holds a request at a gate is no wait of its client', async () => {
   const emulator = await testEmulator()
   const { gates } = emulator.sandbox.faults

@@ -70,9 +70,9 @@ test.for(combinations)(
     const request = () => emulator.post(PROMOTE, undefined, { token: 'live_k' })
     if (!author) return void (await refused(emulator, request, 404, 'not_found'))
     if (admin && permission) return expect((await request()).body.scope).toBe('account')
-    const { body } = await refused(emulator, request, 403, 'forbidden')
+    const { body, assumed } = await refused(emulator, request, 403, 'forbidden')
     const named = ['account admin', 'ep:skills:write'].map((right) => body.message.includes(right))
-    expect(named).toEqual([!admin, !permission])
+    expect([...named, assumed.includes('U029')]).toEqual([!admin, !permission, true])
   },
 )
 
