@@ -32,6 +32,28 @@ test('records of agents are generated in any number, and refer to each other', a
   expect(new Set(triggers.map(({ trigger_source }) => trigger_source)).size).toBe(3)
 })
 
+const PEOPLE = { organizations: 3, teamspaces: 6, users: 40, memberships: 40 }
+const CONTENT = {
+  pages: 50,
+  conversations: 20,
+  messages: 40,
+  skills: 22,
+  data_views: 10,
+  consumption_rows: 100,
+}
+
+test('records of all other collections are generated in the requested number', {
+  tags: ['R014', 'R284'],
+}, async () => {
+  const counts = { ...PEOPLE, ...CONTENT }
+  const document = await generated(counts)
+  // The fixtures have an organization and two teamspaces of their own.
+  for (const [name, count] of Object.entries({ ...counts, organizations: 4, teamspaces: 8 }))
+    expect([name, records(document, name).length]).toEqual([name, count])
+  const teamspaces = new Set(records(document, 'pages').map(({ teamspace_id }) => teamspace_id))
+  expect(teamspaces.size).toBeGreaterThan(1)
+})
+
 test('generated triggers fit any names of the three providers', { tags: ['R069'] }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   expect(records(await generated(COUNTS, settings), 'event_triggers')).toHaveLength(60)

@@ -19,6 +19,7 @@ test.for<[what: string, calls: number, steps: Step[]]>([
   ['the same key after a success: a replay', 2, Array<Step>(2).fill({ ...create, key: 'k' })],
   ['the same request id', 1, [{ ...failed, headers: id }, { headers: id }]],
   ['a request that came before the first one had ended', 2, [{ ...failed, took: 50 }, create]],
+  ['a repetition on the same connection at once', 1, [failed, { ...create, at: 0, real: 1 }]],
   ['a request on a connection that was open before the refusal', 2, [failed, sentBefore]],
   ['the same after two seconds of the clock', 1, [failed, { ...sentBefore, at: 2000, real: 12 }]],
   ['a repetition on a connection that was opened after the refusal', 1, [failed, sentAfter]],
