@@ -94,7 +94,7 @@ test('a cut at before-read sends no 100 Continue', async () => {
 test('request_bytes cuts after that number of body bytes, and never cuts a shorter body', async () => {
   const emulator = await underRule({ do: [cut({ request_bytes: BODY.length + 1 }, 'rst')] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
-  const longer = { method: 'POST', headers: bearer(KEYS.KU), body: `${BODY}  ` }
+  const longer = { method: 'POST', headers: bearer(KEYS.KU), body: `${BODY} ` }
   expect((await viaFetch(`${emulator.baseUrl}/pages`, longer)).error).toBe('ECONNRESET')
   expect(emulator.state('pages')).toHaveLength(1)
 })
