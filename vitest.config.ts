@@ -37,8 +37,8 @@ export default defineConfig({
       ...(process.env.GITHUB_ACTIONS ? ['github-actions' as const] : []),
     ],
     // A test that needs more on a busy machine says why.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 25_000 } },
     // A check of a change should not fail by an accident of a shared machine. The report names each test that needed it.
     retry: process.env.CI === undefined ? 0 : 1,
