@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib'
 import express from 'express'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Stage } from '../../src/server/http/faults/stage.ts'
+import { serving } from '../drift/proxy.ts'
 import { KEYS } from '../support/base-state.ts'
 import { batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { listening } from '../support/listening.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 import { underRule } from '../support/under-rule.ts'
 import { overSocket, requestBytes, viaHttp } from '../support/wire-client.ts'
@@ -171,7 +171,7 @@ async function mounted(emulator: TestEmulator, before?: (req: IncomingMessage) =
   app.get('/own', (_req, res) => void res.end())
   app.use((req, _res, next) => void Promise.resolve(before?.(req)).then(() => next()))
   app.use(emulator.emulator.app)
-  return listening(app)
+  return serving(app)
 }
 
 const LIST = '/v1/data-views'

@@ -3,9 +3,9 @@ import request from 'supertest'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
+import { serving as portOf } from '../drift/proxy.ts'
 import { batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
-import { listening } from '../support/listening.ts'
 import { overSocket } from '../support/transport.ts'
 
 const AT = '/tools/emulator'
@@ -13,7 +13,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const AUTH = { authorization: 'Bearer live_owner', ...JSON_TYPE }
 
 /** An Express 5 application of a user, on a real server. @returns its origin */
-const serving = async (app: Express) => `http://127.0.0.1:${await listening(app)}`
+const serving = async (app: Express) => `http://127.0.0.1:${await portOf(app)}`
 
 /** An application with the router at {@link AT}: its origin, and its address. */
 async function mounted({ emulator }: TestEmulator, before: RequestHandler[] = []) {
