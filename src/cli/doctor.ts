@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { userOf } from '../adapters/storage/lock.ts'
 import { callControlOver } from '../control-client/ask.ts'
 import { EmulatorError } from '../control-client/emulator-error.ts'
@@ -52,8 +52,9 @@ export function dataDirectory(data: string, access: (path: string, mode: number)
   const directory = resolve(data)
   const fix = 'give another directory with --data, or start with --ephemeral.'
   const standing = nearest(directory)
-  if (!statSync(standing).isDirectory())
-    return problem('data', `${standing} is not a directory.`, `Move it away, ${fix}`)
+  for (const path of [standing, nearest(join(directory, 'snapshots'))])
+    if (!statSync(path).isDirectory())
+      return problem('data', `${path} is not a directory.`, `Move it away, ${fix}`)
   try {
     access(standing, constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -116,7 +117,7 @@ function nearest(path: string): string {
 async function emulatorAt(url: string): Promise<string | undefined> {
   try {
     const ask = callControlOver(overHttp({ url }, nodeFetch))
-    return (await ask('GET /health', { signal: AbortSignal.timeout(2_000) })).version
+    return (await ask('GET /health', { signal: AbortSignal.timeout(10_000) })).version
   } catch (error) {
     const isLocked = error instanceof EmulatorError && error.code === 'unauthorized'
     return isLocked ? 'with a control token' : undefined

@@ -62,9 +62,12 @@ function asOrdinaryUser(path: string, mode: number): void {
   else if ((statSync(path).mode & 0o200) === 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
 }
 
-test('a data directory that is a file, or that cannot be written, is a problem', () => {
-  const file = temporaryFile('data', '')
-  expect(dataDirectory(file)).toMatchObject({ ok: false, detail: `${file} is not a directory.` })
+test('a data directory that is a file, a file where its snapshots go, or no permission to write is a problem', () => {
+  for (const file of [temporaryFile('data', ''), temporaryFile('snapshots', '')])
+    expect(dataDirectory(file.replace(/\/snapshots$/, ''))).toMatchObject({
+      ok: false,
+      detail: `${file} is not a directory.`,
+    })
   const directory = temporaryDirectory()
   chmodSync(directory, 0o500)
   expect(dataDirectory(directory, asOrdinaryUser)).toMatchObject({

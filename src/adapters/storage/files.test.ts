@@ -33,6 +33,14 @@ test('a file that has more bytes than a text can have is named before it is read
   )
 })
 
+test('a file where a directory is needed is named, with the fix', () => {
+  const file = join(folder(onTestFinished), 'snapshots')
+  writeFileSync(file, '')
+  const refusal = `${file} is a file, and the emulator needs a directory there. Move it away, for example with`
+  expect(() => nodeFiles.list(file)).toThrow(refusal)
+  expect(() => nodeFiles.stat(join(file, 'default/base.json'))).toThrow(refusal)
+})
+
 test('after the loss of the lock, operations that write throw and operations that read still work', () => {
   const file = join(folder(onTestFinished), 'file')
   writeFileSync(file, 'content')

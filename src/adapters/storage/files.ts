@@ -15,7 +15,7 @@ export interface FileStat {
   readonly other?: string
 }
 
-/** Thrown when something else, for example a directory, is where the emulator needs a file. */
+/** Thrown when something else, for example a directory, is where the emulator needs a file, or a file where it needs a directory. */
 export class NotAFile extends Error {
   constructor(path: string, other: string, needed = 'a file') {
     super(
@@ -80,7 +80,7 @@ export const nodeFiles = {
     const stat = fs.statSync(path, { throwIfNoEntry: false })
     return stat?.ino === inode ? stat.size : undefined
   },
-  list: (directory: string): string[] => fs.readdirSync(directory),
+  list: (directory: string): string[] => below(directory, () => fs.readdirSync(directory)),
 }
 
 /** A test makes single operations fail or stop. */
@@ -183,8 +183,23 @@ function isDirectory(path: string): boolean {
 }
 
 function statAt(path: string): FileStat | undefined {
-  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+  const stat = below(dirname(path), () => fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
   return stat && fileStat(stat)
+}
+
+/** The result of an operation in a directory. Throws {@link NotAFile} if that, or one above it, is a file. */
+function below<T>(directory: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR')) throw new NotAFile(standing(directory), 'a file', 'a directory')
+    throw error
+  }
+}
+
+/** The path itself, or the closest one above it that exists. */
+function standing(path: string): string {
+  return attempt(() => fs.statSync(path)) === undefined ? standing(dirname(path)) : path
 }
 
 /** The kind of an entry that is not a file, for example `a directory`; undefined for a file. */
