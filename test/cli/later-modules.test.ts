@@ -66,8 +66,8 @@ test('a process without a free file descriptor goes on, and serves everything wh
       ({ status }) => status,
       () => 0,
     )
-  await expect.poll(() => statusOf(health), { timeout: 20_000 }).toBe(200)
-  await expect.poll(() => statusOf(`${baseUrl}/pages`, pages), { timeout: 20_000 }).toBe(200)
+  await expect.poll(() => statusOf(health)).toBe(200)
+  await expect.poll(() => statusOf(`${baseUrl}/pages`, pages)).toBe(200)
   const { code, err } = await stop()
   expect(code).toBe(0)
   // Whether a module had to be loaded without a descriptor depends on the system, too; if so, it is said once.

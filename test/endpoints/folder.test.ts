@@ -26,7 +26,7 @@ test('files of a folder respond, and changed files and helpers are loaded again 
   ])
 })
 
-test('a folder that is created after the start is listed and followed', { timeout: 60_000 }, async () => {
+test('a folder that is created after the start is listed and followed', async () => {
   const folder = join(folderWith({}), 'later')
   const emulator = await testEmulator({ endpoints: folder })
   expect((await emulator.get('/x')).status).toBe(404)
@@ -34,7 +34,7 @@ test('a folder that is created after the start is listed and followed', { timeou
   expect((await emulator.control('GET', '/endpoints')).body.data).toMatchObject([{ name: 'x.list' }])
   put(folder, { 'x.js': GET_X.replace('/x', '/hello') })
   const status = async () => (await emulator.get('/hello')).status
-  await expect.poll(status, { timeout: 30_000 }).toBe(200)
+  await expect.poll(status).toBe(200)
 })
 
 test('a start with a broken file is refused with file and line', async () => {

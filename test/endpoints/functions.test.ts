@@ -103,7 +103,7 @@ test('records of built-in collections are checked as everywhere, and never show 
   expect(emulator.state('messages')).toHaveLength(1)
 })
 
-test('a function that does not end is stopped, others are served', { timeout: 20_000 }, async () => {
+test('a function that does not end is stopped, others are served', async () => {
   const handle = () => {
     for (;;);
   }

@@ -94,7 +94,6 @@ const WRONG: readonly (readonly [title: string, text: string, problem: RegExp, f
 
 test.for(WRONG.map(([title, text, problem, file = 'x.ts']) => ({ title, file, text, problem })))(
   'a file that is wrong is refused with its place, and the last valid ones stay: $title',
-  { timeout: 30_000 },
   async ({ file, text, problem }) => {
     const folder = folderWith({ 'good.ts': GOOD })
     const emulator = await testEmulator({ endpoints: folder })

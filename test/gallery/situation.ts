@@ -8,7 +8,7 @@ import { VirtualTime } from './virtual-time.ts'
 export const START = '2026-03-01T09:00:00.000Z'
 
 /** Real milliseconds after which a client gives up an attempt: enough for a busy machine to respond. */
-const TIMEOUT = 1_000
+const TIMEOUT = 4_000
 
 /** What one client got: a value, an error, or nothing until the end of the run. */
 export type Result = { readonly value: unknown } | { readonly error: Error } | 'pending'

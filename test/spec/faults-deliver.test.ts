@@ -130,8 +130,10 @@ test('a creation by a receiver waits until the webhook that it handles has faile
   const responses: number[] = []
   const { emulator, receiver } = await webhookEmulator(
     async () => {
-      if (receiver.received.length === 1)
+      if (receiver.received.length === 1) {
+        await emulator.control('PATCH', '/settings', { 'webhooks.timeout': '5m' })
         responses.push((await emulator.post('/batch-predictions', aBatch())).status)
+      }
       return 200
     },
     { settings: { 'webhooks.timeout': '200ms' } },

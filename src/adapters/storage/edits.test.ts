@@ -158,12 +158,12 @@ test('each refused edit is kept, and the same one once', async () => {
 test('a running emulator notices edits, also of a file that was removed in between', async () => {
   const emulator = await opened({ later })
   emulator.save(editedText(emulator))
-  await expect.poll(() => texts(emulator.sandbox).a, { timeout: 10_000 }).toBe('edited')
+  await expect.poll(() => texts(emulator.sandbox).a).toBe('edited')
   expect(emulator.read().revision).toBe(emulator.sandbox.store.revision)
   rmSync(emulator.file)
-  await expect.poll(() => said(emulator), { timeout: 10_000 }).toEqual(['edit_taken', 'file_removed'])
+  await expect.poll(() => said(emulator)).toEqual(['edit_taken', 'file_removed'])
   emulator.save(editedText(emulator, 'again'))
-  await expect.poll(() => texts(emulator.sandbox).a, { timeout: 10_000 }).toBe('again')
+  await expect.poll(() => texts(emulator.sandbox).a).toBe('again')
 })
 
 test('an editor that saves several times without reading the file again is not refused', async () => {
