@@ -66,20 +66,15 @@ test('an adapter that ends instead of answering fails', async () => {
   expect([code, shown]).toEqual([1, ['list/server-error failed client.ended']])
 })
 
-test.for(['hello', { error: { kind: 'odd' } }, {}])(
-  'the answer %j ends the run with the correct form',
-  async (answer) => {
-    const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
-    const adapter = nodeClient(`console.log(${JSON.stringify(line)})`)
-    const { code, err } = await certify('list/server-error', ...adapter)
-    expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
-  },
-)
+test.for(['hello', { error: { kind: 'odd' } }, {}])('the answer %j ends the run', async (answer) => {
+  const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  const adapter = nodeClient(`console.log(${JSON.stringify(line)})`)
+  const { code, err } = await certify('list/server-error', ...adapter)
+  expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
+})
 
-test.for(['malformed', 'unknown', 'server', 'timeout'])(
-  'a client that detects a repeated cursor, and reports the error %s, passes',
-  async (kind) => {
-    const careful = answering(`await (async () => {
+test.for(['malformed', 'unknown', 'server', 'timeout'])('a cursor loop named %s passes', async (kind) => {
+  const careful = answering(`await (async () => {
       const seen = new Set()
       for (let after = ''; ; ) {
         const path = '/organization/teamspaces/' + given.teamspace_id + '/users?limit=' + given.limit + after
@@ -90,7 +85,6 @@ test.for(['malformed', 'unknown', 'server', 'timeout'])(
         seen.add(after)
       }
     })()`)
-    const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
-    expect([code, shown.length]).toEqual([0, 2])
-  },
-)
+  const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
+  expect([code, shown.length]).toEqual([0, 2])
+})

@@ -112,17 +112,14 @@ test('a client that waits longer than the time limit, as it was told, passes wit
 test.for([
   ['read/stall-after-headers', 1, 'timeout.body'],
   ['read/server-error', 2, 'no response had told it to wait'],
-] as const)(
-  '%s: a client that still runs at the time limit has exit code %i',
-  async ([pattern, code, reason]) => {
-    const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
+] as const)('%s: a client that still runs at its limit has exit code %i', async ([pattern, code, reason]) => {
+  const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
     ${await overAtLimit()}
     const pause = () => (over(), 60_000)
     read(3)`
-    const outcome = await script(['--run', pattern, '--timeout', limit.flag], idle)
-    expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(reason)])
-  },
-)
+  const outcome = await script(['--run', pattern, '--timeout', limit.flag], idle)
+  expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(reason)])
+})
 
 test('the client gets the sandbox, the keys and the name of its case', async () => {
   const file = join(temporaryDirectory(), 'env.json')
@@ -157,16 +154,13 @@ test('a case whose fault needs a key is not reached by a create without one', as
 test.for([
   ['read/cut-mid-body', 'it ended with 200 (cut off), and the client gave up', '200 (cut off)'],
   ['read/rst-before-headers', 'it ended with no response, and the client gave up', 'no response'],
-] as const)(
-  '%s: what a client got whose response was cut is not called a success',
-  async ([pattern, reason, sent]) => {
-    const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
-    const { code, out } = await script(['--run', pattern, '--json'], careless)
-    const [shown] = cardOf(out).cases
-    expect([code, shown.result, shown.reason]).toEqual([2, 'not_reached', expect.stringContaining(reason)])
-    expect(shown.sent).toEqual([`1 x GET /v1/organization/mcp-servers ${sent}`])
-  },
-)
+] as const)('%s: a response that was cut is not called a success', async ([pattern, reason, sent]) => {
+  const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
+  const { code, out } = await script(['--run', pattern, '--json'], careless)
+  const [shown] = cardOf(out).cases
+  expect([code, shown.result, shown.reason]).toEqual([2, 'not_reached', expect.stringContaining(reason)])
+  expect(shown.sent).toEqual([`1 x GET /v1/organization/mcp-servers ${sent}`])
+})
 
 test('a call that never succeeds is not passed: given up, or refused by the service itself', async () => {
   const flags = ['--run', 'read/server-error', '--json']

@@ -99,7 +99,7 @@ test('commands of the emulator find it in the environment, with its control toke
 })
 
 test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s is passed on, the command decides how it ends, and the emulator runs until then',
+  '%s is passed on, and the command decides',
   async (name) => {
     const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
     const { signal, ended, said } = await execScript(script)

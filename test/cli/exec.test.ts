@@ -43,14 +43,11 @@ test.for([
   [[], 'exit 0', 0],
   [['--require-requests'], 'exit 0', 1],
   [['--require-requests'], 'exit 4', 4],
-] as const)(
-  'without a request, exec %j -- sh -c "%s" gets a warning and ends with %i',
-  async ([flags, script, code]) => {
-    expect(await exec(flags, ['sh', '-c', script])).toEqual(
-      withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
-    )
-  },
-)
+] as const)('exec %j -- sh -c "%s" without a request: %i', async ([flags, script, code]) => {
+  expect(await exec(flags, ['sh', '-c', script])).toEqual(
+    withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
+  )
+})
 
 test('with --require-requests a command with a request succeeds without a warning', async () => {
   const script = "api('/data-views', { sandbox: 'w1' }).then((each) => each.text())"

@@ -98,16 +98,13 @@ test.for([
   ['why_did_this_fail', {}, /None of the 0 newest requests .* has failed\. Send the request first/],
   ['describe_api', { operation: 'x' }, /describe_api without an operation lists them/],
   ['read_state', { collection: 'pages', id: '\ud800' }, /half of a surrogate pair/],
-] as const)(
-  'an error of %s %o says what is wrong, where, and the way out, without a stack',
-  async ([name, given, pattern]) => {
-    const { call } = await connected()
-    const { text, isError } = await call(name, given)
-    expect(isError, text).toBe(true)
-    expect(text).toMatch(pattern)
-    expect(text).not.toMatch(/\n\s+at |defect/)
-  },
-)
+] as const)('an error of %s %o names the way out, without a stack', async ([name, given, pattern]) => {
+  const { call } = await connected()
+  const { text, isError } = await call(name, given)
+  expect(isError, text).toBe(true)
+  expect(text).toMatch(pattern)
+  expect(text).not.toMatch(/\n\s+at |defect/)
+})
 
 test('the pages of the documentation are resources', async () => {
   const { client } = await connected()

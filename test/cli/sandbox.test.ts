@@ -56,16 +56,13 @@ test.for([
   ['w1', { seed: 7, clock: '2030-01-01T00:00:00.000Z' }],
   ['w1 --from-snapshot base', { from_snapshot: 'base' }],
   ['w1 --from-snapshot base --seed 8', { from_snapshot: 'base', seed: 8 }],
-] as const)(
-  'variables of the emulator apply to "sandbox create %s" unless a snapshot has the values',
-  async ([line, body]) => {
-    const { url, asked } = await fakeControl({ base_url_path: '/@w1/v1', persist: true })
-    const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
-    const { out } = await command(['sandbox', 'create', ...line.split(' '), '--url', url], variables)
-    expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ name: 'w1', ...body })
-    expect(out).toMatch(/, on disk$/)
-  },
-)
+] as const)('variables apply to "sandbox create %s", but not over a snapshot', async ([line, body]) => {
+  const { url, asked } = await fakeControl({ base_url_path: '/@w1/v1', persist: true })
+  const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
+  const { out } = await command(['sandbox', 'create', ...line.split(' '), '--url', url], variables)
+  expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ name: 'w1', ...body })
+  expect(out).toMatch(/, on disk$/)
+})
 
 test.for([
   ['--sandbox w1', '', {}, '/@w1/__emulator/clock'],

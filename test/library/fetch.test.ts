@@ -283,18 +283,15 @@ test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason
   [{ pace: { no_continue: true } }, '/do/0/pace/no_continue', 'it does not wait for 100 Continue'],
   [{ pace: { stall_at: 'end' } }, '/do/0/pace/stall_at', 'the response is complete'],
   [{ cut: { at: 'idle', how: 'rst' } }, '/do/0/cut/at', 'the response is complete'],
-])(
-  'without a port the fault %j is refused, with the reason and the way out',
-  async ([action, pointer, reason]) => {
-    const emulator = await withoutPort()
-    const { faults } = emulator.defaultSandbox
-    const error = await rejection(faults.arm({ match: 'everything', do: [action] }))
-    const detail = expect.stringMatching(
-      new RegExp(`^has no effect on emulator\\.fetch: ${reason}.*Start the emulator with a port`),
-    )
-    expect(error).toMatchObject({ code: 'validation_failed', issues: [{ pointer, detail }] })
-  },
-)
+])('without a port the fault %j is refused, with the way out', async ([action, pointer, reason]) => {
+  const emulator = await withoutPort()
+  const { faults } = emulator.defaultSandbox
+  const error = await rejection(faults.arm({ match: 'everything', do: [action] }))
+  const detail = expect.stringMatching(
+    new RegExp(`^has no effect on emulator\\.fetch: ${reason}.*Start the emulator with a port`),
+  )
+  expect(error).toMatchObject({ code: 'validation_failed', issues: [{ pointer, detail }] })
+})
 
 test('without a port a fault can give the last status of a Response', async () => {
   const { defaultSandbox } = await withoutPort()

@@ -21,13 +21,10 @@ function targets(allowed: readonly string[] = [], resolved: string[] = []): Targ
   })
 }
 
-test.for(ALLOWED_TARGETS)(
-  'X3 %j is allowed at the addresses that were checked',
-  async ([url, addresses, port]) => {
-    const decision = await targets(ALLOWED_ENTRIES).judge(url)
-    expect(decision).toMatchObject({ port, addresses: addresses.map(asAddress) })
-  },
-)
+test.for(ALLOWED_TARGETS)('X3 %j is allowed at the checked addresses', async ([url, addresses, port]) => {
+  const decision = await targets(ALLOWED_ENTRIES).judge(url)
+  expect(decision).toMatchObject({ port, addresses: addresses.map(asAddress) })
+})
 
 test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
   const decision = await targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES]).judge(url)
