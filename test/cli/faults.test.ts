@@ -71,13 +71,6 @@ test.for([
   expect(await run('faults', ...line.split(' '))).toEqual(withError(code, message))
 })
 
-test('each of several mistakes is reported once', async () => {
-  const { run } = await running()
-  expect((await run('faults', 'add', '{"preset": "slow-drip", "then": "go", "times": 0}')).err).toBe(
-    '2 fields are not valid: /then: must be one of "stop", "continue" (also /times)\n  /times: must be an integer from 1 to 1000000000',
-  )
-})
-
 test('mistakes in a file are reported with their line', async () => {
   const { run } = await running()
   const file = temporaryFile('rule.json', '{\n  "preset": "slow-drip",\n  "when": {\n    "nht": 1\n  }\n}\n')

@@ -126,20 +126,6 @@ test('a closed stdout is not an error', async () => {
   expect(await ended).toMatchObject({ code: 0, err: '' })
 })
 
-test('an internal error ends the process with one line', async () => {
-  const code = "require('./dist/main.js').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
-  const words = 'x wait --url http://127.0.0.1:9 --timeout 99s'.split(' ')
-  const child = spawn(process.execPath, ['-e', code, ...words])
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let err = ''
-  child.stderr.on('data', (chunk) => {
-    err += chunk
-  })
-  const [exitCode] = await once(child, 'close')
-  expect(exitCode).toBe(1)
-  expect(err).toMatch(/^workspace-emulator stops: Error: boom boom \(at .+\)\n$/)
-})
-
 test('D7 start ends when npm has ended, because the shell between them does not forward signals', async () => {
   const shell = spawn('sh', ['-c', 'node dist/cli.js start --port 0 --ephemeral --json; true'], {
     env: { ...process.env, npm_lifecycle_event: 'start' },

@@ -56,19 +56,6 @@ test('each unknown name has its place and the nearest known one', async () => {
   ])
 })
 
-test('a script with a syntax error is reported with its place, and the other scripts are checked', async () => {
-  const directory = folder({
-    'broken.ts': 'export default {\n  pace: {\n',
-    'wrong.json': '{\n  "timelin": []\n}\n',
-  })
-  const { code, out } = await command(['validate', directory])
-  expect(code).toBe(1)
-  expect(out.replaceAll(`${directory}/`, '').split('\n')).toEqual([
-    expect.stringMatching(/^broken\.ts:\d+:\d+: /),
-    'wrong.json:2:14: /timelin: is not a known field. Did you mean "timeline"?',
-  ])
-})
-
 test('the additions of a scenario are checked against the sandbox in which it would start', async () => {
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
