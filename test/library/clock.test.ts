@@ -29,10 +29,8 @@ test.for(ways)('%s: an advance to a goal stops at max_to, if not at the goal', a
 
 test.for(ways)('%s: the clock shows how many connections a fault holds open', async ([, client]) => {
   await using sandbox = await client().sandbox()
-  const fault = await sandbox.faults.arm({
-    match: 'everything',
-    do: [{ cut: { at: 'before-head', how: 'pause' } }],
-  })
+  const cut = { at: 'before-head', how: 'pause' } as const
+  const fault = await sandbox.faults.arm({ match: 'everything', do: [{ cut }] })
   expect((await sandbox.clock.show()).held).toBe(0)
   const answer = sandbox.fetch('/data-views').catch(() => 'cut')
   await expect.poll(async () => (await sandbox.clock.show()).held).toBe(1)

@@ -49,9 +49,8 @@ test.for(ways)('%s: the keys of a sandbox come from its fixtures and follow chan
   expect([client().defaultSandbox.name, emulator().defaultSandbox.keys]).toEqual(['default', keys])
   const owner = { kind: 'user', organization_id: 'org-larkmoor', teamspace_id: 'teamspace-harbor' }
   const api_keys = [{ id: 'key-mine', token: 'live_mine', user_id: 'user-mara', ...owner }]
-  await using sandbox = await client().sandbox(undefined, {
-    fixtures: { extends: 'demo', collections: { api_keys } },
-  })
+  const fixtures = { extends: 'demo', collections: { api_keys } }
+  await using sandbox = await client().sandbox(undefined, { fixtures })
   expect(sandbox.apiKey).toBe('live_mine')
   expect((await sandbox.fetch(USERS)).status).toBe(200)
   await sandbox.state.delete('api_keys', 'key-mine')

@@ -1,18 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest } from 'node:http'
-import {
-  aBatch,
-  type ClockTarget,
-  connect,
-  type SandboxClient,
-  startEmulator,
-} from 'agent-workspace-emulator'
+import { type ClockTarget, connect, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
 import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
 import got from 'got'
 import { describe, onTestFinished, vi } from 'vitest'
 import { real } from '../../src/core/time/real.ts'
 import { serving } from '../support/http-server.ts'
 import { pageOfViews } from '../support/react-page.ts'
+import { createBatch as newBatch } from './both-ways.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -30,15 +25,9 @@ const headersOf = ({ apiKey }: SandboxClient) => ({ authorization: `Bearer ${api
 const nowOf = async ({ clock }: SandboxClient) => Date.parse((await clock.show()).now)
 
 async function createBatch(sandbox: SandboxClient, in_progress = '1h'): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', { json: aBatch() })
-  const { id } = (await response.json()) as { readonly id: string }
+  const id = await newBatch(sandbox)
   await sandbox.batches.change(id, { pace: { in_progress } })
   return id
-}
-
-async function statusOf(sandbox: SandboxClient, id: string): Promise<string> {
-  const response = await sandbox.fetch(`/batch-predictions/${id}`)
-  return ((await response.json()) as { readonly status: string }).status
 }
 
 test('got waits for an hour of Retry-After with its default retries', async ({ sandbox }) => {
@@ -81,7 +70,7 @@ test('an advance of the timers of Vitest advances the sandbox', async ({ sandbox
   await syncClock(sandbox)
   const id = await createBatch(sandbox, '23h')
   await vi.advanceTimersByTimeAsync(24 * HOUR)
-  expect(await statusOf(sandbox, id)).toBe('completed')
+  expect((await sandbox.batches.show(id)).batch.status).toBe('completed')
   expect(Date.now()).toBe(await nowOf(sandbox))
 })
 
