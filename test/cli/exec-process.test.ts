@@ -80,26 +80,20 @@ test('exec leaves no process and no file, and leaves stdout to its command', asy
   const texts = [text(child.stdout), text(child.stderr)]
   expect(await once(child, 'close')).toEqual([3, null])
   const [out = '', err = ''] = await Promise.all(texts)
-  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    exit_code: 3,
-    command: ['sh', '-c', script],
-    requests: 0,
-  })
+  const summary = { exit_code: 3, command: ['sh', '-c', script], requests: 0 }
+  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject(summary)
   expect(await isGone(JSON.parse(out))).toBe(true)
   expect(readdirSync(cwd)).toEqual([])
 })
 
-test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s is passed on, and the command decides',
-  async (name) => {
-    const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
-    const { signal, ended, said } = await execScript(script)
-    expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
-    signal(name)
-    expect((await ended).code).toBe(9)
-    await expect.poll(() => isGone(said)).toBe(true)
-  },
-)
+test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s is passed on to the command', async (name) => {
+  const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
+  const { signal, ended, said } = await execScript(script)
+  expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
+  signal(name)
+  expect((await ended).code).toBe(9)
+  await expect.poll(() => isGone(said)).toBe(true)
+})
 
 test.for([
   ['get the signal too', "trap 'kill $!; echo heard > FILE; exit' TERM"],
@@ -132,9 +126,8 @@ test('a second signal kills a command that ignores the first, with all its child
 })
 
 test('two signals at the same time count as one: a command that ends in order is not killed', async () => {
-  const { signal, ended, said } = await execScript(
-    "trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!",
-  )
+  const script = "trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!"
+  const { signal, ended, said } = await execScript(script)
   signal('SIGTERM')
   signal('SIGINT')
   expect((await ended).code).toBe(9)

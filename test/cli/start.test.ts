@@ -80,10 +80,8 @@ test('a second start on one directory is refused with the pid of the first, and 
   const data = temporaryDirectory()
   const first = await spawnEmulator(['--data', data, '--seed', '7'])
   const second = await command(['start', '--port', '0', '--data', data])
-  expect(second.code).toBe(1)
-  expect(second.err).toContain(`in use by process ${first.child.pid}`)
-  first.child.kill('SIGTERM')
-  await first.ended
+  expect(second).toEqual(withError(1, `in use by process ${first.child.pid}`))
+  await first.stop()
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
   const third = await startedEmulator(['--data', data, '--seed', '8'])
   expect((await third.stop()).err).toContain(
