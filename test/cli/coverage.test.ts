@@ -15,9 +15,8 @@ test('coverage prints the counts of each kind, and how to meet the cheapest poin
   await api('/data-views')
   const { code, out } = await run('coverage')
   expect(code).toBe(0)
-  expect(out).toMatch(
-    /^Coverage: \d+ of \d+ points of the contract \(\d[\d.]* %\)\.\nKIND +MET +POINTS\nstatus +1 +\d+\n/,
-  )
+  expect(out).toMatch(/^Coverage: \d+ of \d+ points of the contract \(\d[\d.]* %\)\.\nKIND +MET +POINTS\n/)
+  expect(out).toMatch(/\nstatus +1 +\d+\n/)
   expect(out).toMatch(/Not met, the cheapest first:\n {2}status \S+ 20\d\n {4}\w+ \/v1\//)
   expect(out.split('\n').length).toBeLessThanOrEqual(40)
 })
@@ -64,9 +63,8 @@ test('the summary of exec has the counts and the gaps, in JSON and in Markdown',
   const { coverage } = JSON.parse(err.split('\n').at(-1) ?? '')
   expect(coverage).toMatchObject({ total: expect.any(Number), met: expect.any(Number), met_by_faults: 0 })
   expect(coverage.gaps).toHaveLength(10)
-  expect(readFileSync(page, 'utf8')).toMatch(
-    /\*\*Contract coverage: \d[\d.]* %\*\*.*\n\n\| not met \| how to meet it \|/,
-  )
+  const table = /\*\*Contract coverage: \d[\d.]* %\*\*.*\n\n\| not met \| how to meet it \|/
+  expect(readFileSync(page, 'utf8')).toMatch(table)
 })
 
 test('a file that is no coverage stops exec before the command runs, and stays as it is', async () => {
@@ -74,7 +72,7 @@ test('a file that is no coverage stops exec before the command runs, and stays a
   const { code, err } = await exec(['--coverage', file], '/data-views')
   expect(code).toBe(1)
   expect(err).toMatch(
-    /coverage\.json is not a file of exec --coverage: \/data\/0\/id .*Give another file, or remove it\./,
+    /json is not a file of exec --coverage: \/data\/0\/id .*Give another file, or remove it\./,
   )
   expect(readFileSync(file, 'utf8')).toBe('{"data": [{"id": 5}]}')
 })

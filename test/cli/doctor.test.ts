@@ -30,10 +30,8 @@ test('the lock of an ended process and the old one of a copied folder are no pro
   writeFileSync(path, JSON.stringify(ended))
   expect(lock(data)).toMatchObject({ ok: true, detail: `${data} is not in use` })
   writeFileSync(path, JSON.stringify({ ...ended, host: 'elsewhere x y' }))
-  expect(lock(data)).toMatchObject({
-    ok: false,
-    detail: `${data} is in use by process ${ended.pid} on host "elsewhere".`,
-  })
+  const detail = `${data} is in use by process ${ended.pid} on host "elsewhere".`
+  expect(lock(data)).toMatchObject({ ok: false, detail })
   utimesSync(path, 0, 0)
   expect(lock(data).ok).toBe(true)
   rmSync(path)
@@ -70,10 +68,8 @@ test('a data directory that is a file, a file where its snapshots go, or no perm
     })
   const directory = temporaryDirectory()
   chmodSync(directory, 0o500)
-  expect(dataDirectory(directory, asOrdinaryUser)).toMatchObject({
-    ok: false,
-    detail: `${directory} cannot be written to (EACCES).`,
-  })
+  const detail = `${directory} cannot be written to (EACCES).`
+  expect(dataDirectory(directory, asOrdinaryUser)).toMatchObject({ ok: false, detail })
 })
 
 test.for([

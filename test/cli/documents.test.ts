@@ -85,19 +85,16 @@ const FILES: Readonly<
   },
 }
 
-test.for(Object.entries(FILES))(
-  'the schema %s accepts what validate accepts, and refuses a mistake at its place',
-  async ([kind, { good, bad, at }]) => {
-    const $schema = `./node_modules/agent-workspace-emulator/dist/${kind}.schema.json`
-    const folder = temporaryDirectory()
-    const validated = async (value: object) => {
-      const file = temporaryFile('file.json', JSON.stringify({ $schema, ...value }))
-      return (await command(['validate', file, '--scenarios', folder])).code
-    }
-    expect([refused(kind as Kind, { $schema, ...good }), await validated(good)]).toEqual([[], 0])
-    expect([refused(kind as Kind, bad), await validated(bad)]).toEqual([expect.arrayContaining([at]), 1])
-  },
-)
+test.for(Object.entries(FILES))('the schema %s decides as validate', async ([kind, { good, bad, at }]) => {
+  const $schema = `./node_modules/agent-workspace-emulator/dist/${kind}.schema.json`
+  const folder = temporaryDirectory()
+  const validated = async (value: object) => {
+    const file = temporaryFile('file.json', JSON.stringify({ $schema, ...value }))
+    return (await command(['validate', file, '--scenarios', folder])).code
+  }
+  expect([refused(kind as Kind, { $schema, ...good }), await validated(good)]).toEqual([[], 0])
+  expect([refused(kind as Kind, bad), await validated(bad)]).toEqual([expect.arrayContaining([at]), 1])
+})
 
 test('every reader of JSON files accepts the key $schema, which has no effect', async () => {
   const fileOf = (name: string, value: object) =>

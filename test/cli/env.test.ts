@@ -37,7 +37,6 @@ test('env takes the keys of fixtures of your own, and names the way out without 
   expect(execFileSync('bash', ['-c', show], { encoding: 'utf8' })).toBe(own.token)
   const { data: keys } = await data('state', 'list', 'api_keys')
   for (const { id, kind } of keys) if (kind === 'user') await run('state', 'delete', 'api_keys', id)
-  expect(await run('env', '--fixtures', fixtures)).toEqual(
-    withError(1, 'No user key of the sandbox is in the fixtures'),
-  )
+  const none = withError(1, 'No user key of the sandbox is in the fixtures')
+  expect(await run('env', '--fixtures', fixtures)).toEqual(none)
 })

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { command, type Lasting, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { type Lasting, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand } from './process.ts'
 import { atTerminal } from './terminal.ts'
 
@@ -80,35 +80,20 @@ test('exec leaves no process and no file, and leaves stdout to its command', asy
   const texts = [text(child.stdout), text(child.stderr)]
   expect(await once(child, 'close')).toEqual([3, null])
   const [out = '', err = ''] = await Promise.all(texts)
-  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    exit_code: 3,
-    command: ['sh', '-c', script],
-    requests: 0,
-  })
+  const summary = { exit_code: 3, command: ['sh', '-c', script], requests: 0 }
+  expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject(summary)
   expect(await isGone(JSON.parse(out))).toBe(true)
   expect(readdirSync(cwd)).toEqual([])
 })
 
-test('commands of the emulator find it in the environment, with its control token', async () => {
-  const file = join(temporaryDirectory(), 'out.json')
-  const own = `'${process.execPath}' dist/cli.js clock advance 1h --json > ${file}`
-  const argv = ['exec', '--log-level', 'error', '--host', '0.0.0.0', '--', 'sh', '-c', own]
-  expect(await command(argv, { PATH: process.env.PATH ?? '' })).toEqual({ code: 0, out: '', err: '' })
-  const { from, to } = JSON.parse(readFileSync(file, 'utf8'))
-  expect(Date.parse(to) - Date.parse(from)).toBeGreaterThanOrEqual(3_600_000)
+test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s is passed on to the command', async (name) => {
+  const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
+  const { signal, ended, said } = await execScript(script)
+  expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
+  signal(name)
+  expect((await ended).code).toBe(9)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
-
-test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s is passed on, the command decides how it ends, and the emulator runs until then',
-  async (name) => {
-    const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
-    const { signal, ended, said } = await execScript(script)
-    expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
-    signal(name)
-    expect((await ended).code).toBe(9)
-    await expect.poll(() => isGone(said)).toBe(true)
-  },
-)
 
 test.for([
   ['get the signal too', "trap 'kill $!; echo heard > FILE; exit' TERM"],
@@ -141,24 +126,26 @@ test('a second signal kills a command that ignores the first, with all its child
 })
 
 test('two signals at the same time count as one: a command that ends in order is not killed', async () => {
-  const { signal, ended, said } = await execScript(
-    "trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!",
-  )
+  const script = "trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!"
+  const { signal, ended, said } = await execScript(script)
   signal('SIGTERM')
   signal('SIGINT')
   expect((await ended).code).toBe(9)
   await expect.poll(() => isGone(said)).toBe(true)
 })
 
-test('an internal error of the emulator also ends the command', async () => {
-  const start = "require('./dist/main.js').main(); process.once('SIGUSR2', () => { throw new Error('boom') })"
+test('an internal error of the emulator ends it with one line, and the command too', async () => {
+  const start =
+    "require('./dist/main.js').main(); process.once('SIGUSR2', () => { throw new Error('boom\\nboom') })"
   const argv = ['-e', start, 'x', 'exec', '--', 'sh', temporaryFile('command.sh', SLEEPER)]
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
+  const err = text(child.stderr)
   const said = await firstLine(child.stdout)
   expect(said.pids.map(isRunning)).toEqual([true, true])
   child.kill('SIGUSR2')
   expect(await once(child, 'exit')).toEqual([1, null])
+  expect(await err).toMatch(/^workspace-emulator stops: Error: boom boom \(at .+\)\n$/)
   await expect.poll(() => isGone(said)).toBe(true)
 })
 

@@ -43,14 +43,11 @@ test.for([
   [[], 'exit 0', 0],
   [['--require-requests'], 'exit 0', 1],
   [['--require-requests'], 'exit 4', 4],
-] as const)(
-  'without a request, exec %j -- sh -c "%s" gets a warning and ends with %i',
-  async ([flags, script, code]) => {
-    expect(await exec(flags, ['sh', '-c', script])).toEqual(
-      withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
-    )
-  },
-)
+] as const)('exec %j -- sh -c "%s" without a request: %i', async ([flags, script, code]) => {
+  expect(await exec(flags, ['sh', '-c', script])).toEqual(
+    withError(code, 'WARN: No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'),
+  )
+})
 
 test('with --require-requests a command with a request succeeds without a warning', async () => {
   const script = "api('/data-views', { sandbox: 'w1' }).then((each) => each.text())"
@@ -130,9 +127,8 @@ test('recordings that cannot be written at the end are a warning, and the exit c
     require('fs').rmdirSync(${JSON.stringify(directory)})
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
     process.exit(3)`
-  expect(await execClient(['--record-failures', directory], script)).toEqual(
-    withError(3, `${directory} cannot be written (EEXIST)`),
-  )
+  const warning = withError(3, `${directory} cannot be written (EEXIST)`)
+  expect(await execClient(['--record-failures', directory], script)).toEqual(warning)
 })
 
 test('a failed run shows the requests that were refused, the last ten, with the reasons', async () => {
@@ -161,9 +157,7 @@ test('the report of a failed run counts the requests of sandboxes that were dele
 
 test('in a GitHub workflow, each refused request of a failed run is an annotation', async () => {
   const { err } = await execFailing(['/a%0Ab'], { GITHUB_ACTIONS: 'true' })
-  expect(err).toMatch(
-    /^::error title=GET \/v1\/a%250Ab {2}404 {2}default-000001::It was refused with 404 .*%0A/m,
-  )
+  expect(err).toMatch(/^::error title=GET \/v1\/a%250Ab {2}404 {2}default-000001::It was refused .*%0A/m)
 })
 
 test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {

@@ -11,17 +11,12 @@ export interface FakeControl {
 
 /** A control interface that responds to every request with one body, for shapes that are rare in a real one. */
 export function fakeControl(response: object, status = 200): Promise<FakeControl> {
-  return fakeServer(JSON.stringify(response), { status, headers: { 'x-emulator-version': '0.0.0' } })
+  return fakeServer(JSON.stringify(response), status, { 'x-emulator-version': '0.0.0' })
 }
 
-export async function fakeServer(
-  response: string,
-  {
-    status = 200,
-    headers = {},
-  }: { readonly status?: number; readonly headers?: Record<string, string> } = {},
-): Promise<FakeControl> {
-  const asked: { method: string; path: string; body: string }[] = []
+/** A server that responds to every request with one text. */
+export async function fakeServer(response: string, status = 200, headers: Record<string, string> = {}) {
+  const asked: FakeControl['asked'][number][] = []
   const { port } = await serving(async (req, res) => {
     let body = ''
     for await (const chunk of req) body += chunk

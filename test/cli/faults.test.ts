@@ -17,9 +17,8 @@ test('a preset can be armed, listed, and cleared, and clear reports whether it f
     expect.stringMatching(/^server-error \| control \| armed \| 1 \| 1 \| every request \| always \| /),
   ])
   const clear = async () => (await run('faults', 'clear')).out
-  expect(await clear()).toBe(
-    'Removed: lost-response-after-commit, server-error.\nNever fired: lost-response-after-commit.',
-  )
+  const removed = 'Removed: lost-response-after-commit, server-error.'
+  expect(await clear()).toBe(`${removed}\nNever fired: lost-response-after-commit.`)
   expect(await clear()).toBe('No fault rule was armed.')
   expect((await run('faults', 'list')).out).toMatch(/^No fault rule is armed\. .* lists the presets\.$/)
 })
@@ -69,13 +68,6 @@ test.for([
 ] as const)('faults %s fails with code %i', async ([line, code, message]) => {
   const { run } = await running()
   expect(await run('faults', ...line.split(' '))).toEqual(withError(code, message))
-})
-
-test('each of several mistakes is reported once', async () => {
-  const { run } = await running()
-  expect((await run('faults', 'add', '{"preset": "slow-drip", "then": "go", "times": 0}')).err).toBe(
-    '2 fields are not valid: /then: must be one of "stop", "continue" (also /times)\n  /times: must be an integer from 1 to 1000000000',
-  )
 })
 
 test('mistakes in a file are reported with their line', async () => {
@@ -129,7 +121,5 @@ test('a rule with a sequence shows its steps by name', async () => {
     actions: { late: [{ deliver: { delay: '1m' } }] },
   }
   const [, row] = cells((await run('faults', 'add', JSON.stringify(rule))).out)
-  expect(row).toContain(
-    'webhook batch_prediction.* | sequence ["late","pass"] | late: deliver {"delay":"1m"}',
-  )
+  expect(row).toContain('batch_prediction.* | sequence ["late","pass"] | late: deliver {"delay":"1m"}')
 })

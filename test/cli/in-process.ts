@@ -18,11 +18,7 @@ export function withError(code: number, part: string | RegExp): Outcome {
 }
 
 /** Runs a command in this process. @param width the number of columns of its terminal; absent: it has none */
-export async function command(
-  argv: readonly string[],
-  env: Environment = {},
-  width?: number,
-): Promise<Outcome> {
+export async function command(argv: readonly string[], env: Environment = {}, width?: number) {
   const out: string[] = []
   const err: string[] = []
   const terminal = {
@@ -32,7 +28,7 @@ export async function command(
     width,
   }
   const code = await run(argv, env, terminal)
-  return { code, out: out.join('\n'), err: err.join('\n') }
+  return { code, out: out.join('\n'), err: err.join('\n') } satisfies Outcome
 }
 
 /** Runs a command in this process with another working directory. */
@@ -133,18 +129,14 @@ export interface ReadyLine {
 /** The words of a command that runs a script in a separate process of Node, with what light-fetch.cjs has. */
 export const nodeClient = (script: string) => [
   process.execPath,
-  '--require',
+  '-r',
   './test/cli/light-fetch.cjs',
   '-e',
   script,
 ]
 
 /** Runs `exec` in this process; its command is the body of an asynchronous function of Node in a separate one. */
-export function execClient(
-  flags: readonly string[],
-  script: string,
-  env: Environment = {},
-): Promise<Outcome> {
+export function execClient(flags: readonly string[], script: string, env: Environment = {}) {
   const words = nodeClient(`(async () => {${script}})()`)
   return command(['exec', ...flags, '--', ...words], { PATH: process.env.PATH ?? '', ...env })
 }

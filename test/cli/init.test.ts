@@ -29,12 +29,7 @@ function filesIn(folder: string): string[] {
 test.for([
   ['the installed Vitest', { vitest: '4' }, [], OF_VITEST],
   ['the installed Playwright', { '@playwright/test': '1' }, [], OF_PLAYWRIGHT],
-  [
-    'both, if both are installed',
-    { vitest: '4', '@playwright/test': '1' },
-    [],
-    [...OF_VITEST, ...OF_PLAYWRIGHT],
-  ],
+  ['both, if installed', { vitest: '4', '@playwright/test': '1' }, [], [...OF_VITEST, ...OF_PLAYWRIGHT]],
   ["Node's own test runner, if none is installed", {}, [], OF_NODE],
   ["Node's own test runner, without package.json", undefined, [], OF_NODE],
   ['the runner of the flag, whatever is installed', { vitest: '4' }, ['--playwright'], OF_PLAYWRIGHT],
@@ -109,11 +104,10 @@ test('the Playwright test is in the folder that its configuration names', async 
   const config = (testDir: string) =>
     writeFileSync(join(folder, 'playwright.config.ts'), `export default { testDir: '${testDir}' }\n`)
   config('./tests/browser/')
-  expect((await init(folder, '--playwright', '--dry-run')).out).toMatch(
-    /^tests\/browser\/workspace\.spec\.ts /m,
-  )
+  const listed = async () => (await init(folder, '--playwright', '--dry-run')).out
+  expect(await listed()).toMatch(/^tests\/browser\/workspace\.spec\.ts /m)
   config('../elsewhere')
-  expect((await init(folder, '--playwright', '--dry-run')).out).toMatch(/^e2e\/workspace\.spec\.ts /m)
+  expect(await listed()).toMatch(/^e2e\/workspace\.spec\.ts /m)
 })
 
 test.for<[what: string, name: string, make: (folder: string) => void]>([
@@ -169,9 +163,8 @@ test('at a terminal, --yes writes without a question', async () => {
 
 test('the compose file and the workflows are YAML, without tabs and duplicate keys', () => {
   const folder = 'src/cli/init/templates'
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    /ya?ml$/.test(path),
-  )
+  const all = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const files = all.filter((path) => /ya?ml$/.test(path))
   expect(files).toHaveLength(5)
   for (const file of files) {
     const { services, jobs } = parse(readFileSync(join(folder, file), 'utf8'), { uniqueKeys: true })

@@ -33,14 +33,8 @@ export async function running(options: InternalOptions = {}): Promise<Running> {
 
 /** As {@link running}, for several tests; the caller closes it. */
 export async function openRunning(options: InternalOptions = {}): Promise<Running> {
-  const emulator = await openEmulator({
-    port: 0,
-    ephemeral: true,
-    fixtures: {},
-    clock: START,
-    rate: 0,
-    ...options,
-  })
+  const usual = { port: 0, ephemeral: true, fixtures: {}, clock: START, rate: 0 }
+  const emulator = await openEmulator({ ...usual, ...options })
   const url = `http://127.0.0.1:${emulator.port}`
   const api: Running['api'] = (path, json, given = {}) => {
     const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json', ...given }

@@ -97,9 +97,8 @@ test('a FIFO or a device is named and skipped by validate, and refused as the fi
   const { out } = await command(['validate', pipe, zero, join(folder, 'good.json')])
   expect(out).toContain(`${pipe}: is a FIFO; only regular files are read\n${zero}: is a device; only regular`)
   expect(out).toContain(`${join(folder, 'good.json')}: ok (fixtures)`)
-  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toEqual(
-    withError(1, `${pipe}: is a FIFO`),
-  )
+  const started = await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])
+  expect(started).toEqual(withError(1, `${pipe}: is a FIFO`))
 })
 
 test('a breakpoint in a TypeScript scenario, or in what it imports, is reached at its own line', async () => {

@@ -13,11 +13,8 @@ function folder(files: Readonly<Record<string, string>>): string {
 const VALID = "import { defineScenario } from 'agent-workspace-emulator'\nexport default defineScenario({})\n"
 
 test('valid scripts and JSON scenarios are reported as valid, and helper files are not scenarios', async () => {
-  const directory = folder({
-    'a.ts': VALID,
-    '_shared.ts': 'export const x = 1\n',
-    'b.json': '{"clock": {"rate": 0}}',
-  })
+  const files = { 'a.ts': VALID, '_shared.ts': 'export const x = 1\n', 'b.json': '{"clock": {"rate": 0}}' }
+  const directory = folder(files)
   const paths = ['b.json', 'a.ts', '_shared.ts'].map((name) => join(directory, name))
   const [json, script, helper] = paths
   const out = `${helper}: ok (helper)\n${json}: ok (scenario)\n${script}: ok (scenario)`
@@ -56,19 +53,6 @@ test('each unknown name has its place and the nearest known one', async () => {
   ])
 })
 
-test('a script with a syntax error is reported with its place, and the other scripts are checked', async () => {
-  const directory = folder({
-    'broken.ts': 'export default {\n  pace: {\n',
-    'wrong.json': '{\n  "timelin": []\n}\n',
-  })
-  const { code, out } = await command(['validate', directory])
-  expect(code).toBe(1)
-  expect(out.replaceAll(`${directory}/`, '').split('\n')).toEqual([
-    expect.stringMatching(/^broken\.ts:\d+:\d+: /),
-    'wrong.json:2:14: /timelin: is not a known field. Did you mean "timeline"?',
-  ])
-})
-
 test('the additions of a scenario are checked against the sandbox in which it would start', async () => {
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
@@ -79,10 +63,7 @@ test('the additions of a scenario are checked against the sandbox in which it wo
 
 test('a directory given with --scenarios has to exist', async () => {
   const { code, out } = await command(['validate', '--scenarios', '/nowhere'])
-  expect([code, out]).toEqual([
-    1,
-    expect.stringContaining('\n/nowhere: there is no such directory; the path'),
-  ])
+  expect([code, out]).toEqual([1, expect.stringContaining('\n/nowhere: there is no such directory; the')])
 })
 
 test('--json contains the columns, too', async () => {

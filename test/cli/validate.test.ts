@@ -66,9 +66,7 @@ test('a file that is not JSON is reported with the line of the error, a missing 
   const { code, out } = await command(['validate', broken, '/nowhere/x.json'])
   expect(code).toBe(1)
   expect(out).toMatch(/sandbox\.json:3: is not JSON: expected /)
-  expect(out).toContain(
-    '/nowhere/x.json: there is no such file; the path is relative to the working directory',
-  )
+  expect(out).toContain('/nowhere/x.json: there is no such file; the path is relative to the working')
 })
 
 test('a state document is accepted: of the control interface, of a snapshot, and of a data directory', async () => {
@@ -109,18 +107,11 @@ const FILES = [
   ],
 ] as const
 
-test.for(FILES)(
-  '%s with a byte order mark and CRLF, as editors on Windows write it, is read',
-  async ([, name, text]) => {
-    const { out } = await command(['validate', temporaryFile(name, `\uFEFF${text}`)])
-    expect(out).toMatch(/: ok/)
-  },
-)
-
-test.for(FILES)('%s in UTF-16 is named', async ([, name, text]) => {
+test.for(FILES)('%s with a byte order mark is read, and in UTF-16 it is named', async ([, name, text]) => {
+  const marked = await command(['validate', temporaryFile(name, `\uFEFF${text}`)])
+  expect(marked.out).toMatch(/: ok/)
   const file = temporaryFile(name, Buffer.from(`\uFEFF${text}`, 'utf16le'))
-  const { out } = await command(['validate', file])
-  expect(out).toContain(`${file}: is UTF-16, not UTF-8 text; save it as UTF-8`)
+  expect((await command(['validate', file])).out).toContain(`${file}: is UTF-16, not UTF-8 text; save it as`)
 })
 
 test('an invisible character in a file is named by its code point', async () => {

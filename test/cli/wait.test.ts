@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { fakeControl } from './fake-control.ts'
-import { command, withError } from './in-process.ts'
+import { command } from './in-process.ts'
 import { running } from './running.ts'
 
 const LOADING = { error: 'service_unavailable', message: 'The sandbox is being loaded.' }
@@ -16,18 +16,6 @@ test('wait is the health check of a container: it uses the variables of the imag
   const url = `http://127.0.0.1:${emulator.port}`
   expect(await command(['wait', '--timeout', '60s'], env)).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
   expect(JSON.parse((await command(['wait', '--json'], env)).out)).toEqual({ ready: true, url })
-})
-
-test('wait prefers the address to the port, and the flag to both', async () => {
-  const { url } = await running()
-  const env = { WORKSPACE_EMULATOR_PORT: '2', WORKSPACE_EMULATOR_URL: `${url}/v1` }
-  expect((await command(['wait'], env)).code).toBe(0)
-  const nowhere = `http://127.0.0.1:${await freePort()}`
-  const other = { ...env, WORKSPACE_EMULATOR_URL: nowhere }
-  expect(await command(['wait', '--timeout', '0s'], other)).toEqual(
-    withError(1, `Not ready after 0ms: Nothing listens at ${nowhere}. Start an emulator with "workspace-`),
-  )
-  expect((await command(['wait', '--url', url], other)).code).toBe(0)
 })
 
 test('wait waits while the sandbox is loading; after the timeout, stdout is empty', async () => {

@@ -38,16 +38,15 @@ export function bothWays(options: EmulatorOptions = {}): {
 
 export async function createBatch(sandbox: SandboxClient, items = 3, changes: object = {}): Promise<string> {
   const response = await sandbox.fetch('/batch-predictions', { json: aBatch({ items, ...changes }) })
-  const { id } = (await response.json()) as { readonly id: string }
-  return id
+  return ((await response.json()) as { readonly id: string }).id
 }
 
 /** The error that a call rejects with; fails if the call succeeds. */
-export async function refusalOf(call: Promise<unknown>): Promise<unknown> {
+export async function refusalOf(call: Promise<unknown>): Promise<Error> {
   try {
     await call
   } catch (error) {
-    return error
+    return error as Error
   }
   throw new Error('nothing was refused')
 }

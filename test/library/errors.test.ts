@@ -36,11 +36,8 @@ test.for(REFUSED)('%s is refused with the same error in process and over HTTP', 
   const [inProcess, overHttp] = refusals.map((refusal) => {
     expect(refusal).toBeInstanceOf(EmulatorError)
     const { status, code, message, detail, mitigation, issues } = refusal as EmulatorError
-    expect([status >= 400, code, detail]).toEqual([
-      true,
-      expect.stringMatching(/./),
-      expect.stringMatching(/./),
-    ])
+    expect(status).toBeGreaterThanOrEqual(400)
+    for (const text of [code, detail]) expect(text).toMatch(/./)
     return { status, code, message, detail, mitigation, issues }
   })
   expect(overHttp).toEqual(inProcess)
@@ -48,11 +45,8 @@ test.for(REFUSED)('%s is refused with the same error in process and over HTTP', 
 
 test('an error names the call, every wrong field, and the fix', async () => {
   const refusal = await refusalOf(emulator().defaultSandbox.clock.set({ now: 'noon', rate: -1 }))
-  expect(refusal).toMatchObject({
-    status: 400,
-    code: 'validation_failed',
-    issues: [{ pointer: '/now' }, { pointer: '/rate' }],
-  })
+  const issues = [{ pointer: '/now' }, { pointer: '/rate' }]
+  expect(refusal).toMatchObject({ status: 400, code: 'validation_failed', issues })
   expect(String(refusal)).toMatch(/^EmulatorError: PATCH \/clock: /)
   expect(String(refusal)).toMatch(/not valid: \/now: .+\n {2}\/rate: /)
   const unknown = await refusalOf(emulator().defaultSandbox.faults.preset('rate-limitd'))
@@ -65,35 +59,28 @@ test('the error for an address without a server describes how to start an emulat
   const refusal = await refusalOf(client.defaultSandbox.clock.show())
   expect(refusal).toMatchObject({ status: 0, code: 'no_answer', cause: { cause: { code: 'ECONNREFUSED' } } })
   expect(String(refusal)).toMatch(/Nothing listens at http:\/\/127\.0\.0\.1:\d+\. Start an emulator/)
-  expect(await refusalOf(client.defaultSandbox.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(client.sandbox())).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(client.ready({ timeoutMs: 2_000 }))).toMatchObject({
-    code: 'not_ready',
-    message: expect.stringContaining('Nothing listens'),
-  })
+  const { defaultSandbox: sandbox } = client
+  for (const call of [() => sandbox.fetch('/pages'), () => first(sandbox.events()), () => client.sandbox()])
+    expect(await refusalOf(call())).toMatchObject({ code: 'no_answer' })
+  const message = expect.stringContaining('Nothing listens')
+  await expect(client.ready({ timeoutMs: 2_000 })).rejects.toMatchObject({ code: 'not_ready', message })
 })
 
 test.for([
   ['an error page', 404, 'text/html', '<h1>Not here</h1>'],
   ['a page', 200, 'text/html', '<h1>Welcome</h1>'],
   ['another service', 200, 'application/json', '{"status": "fine"}'],
-] as const)(
-  'if %s responds with %i, the error reports that it is no emulator',
-  async ([, status, type, text]) => {
-    const { port } = await serving(
-      (_req, res) => void res.writeHead(status, { 'Content-Type': type }).end(text),
-    )
-    const client = connect(`http://127.0.0.1:${port}`)
-    const { defaultSandbox: sandbox } = client
-    for (const call of [() => client.ready(), () => client.sandbox(), () => sandbox.fetch('/pages')]) {
-      const refusal = await refusalOf(call())
-      expect(refusal).toMatchObject({ status, code: 'no_emulator' })
-      expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
-    }
-    expect(await refusalOf(first(sandbox.events()))).toMatchObject({ code: 'no_emulator' })
-  },
-)
+] as const)('if %s responds with %i, it is no emulator', async ([, status, type, text]) => {
+  const { port } = await serving((_, res) => void res.writeHead(status, { 'Content-Type': type }).end(text))
+  const client = connect(`http://127.0.0.1:${port}`)
+  const { defaultSandbox: sandbox } = client
+  for (const call of [() => client.ready(), () => client.sandbox(), () => sandbox.fetch('/pages')]) {
+    const refusal = await refusalOf(call())
+    expect(refusal).toMatchObject({ status, code: 'no_emulator' })
+    expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
+  }
+  expect(await refusalOf(first(sandbox.events()))).toMatchObject({ code: 'no_emulator' })
+})
 
 test('a missing or wrong control token is refused, and health needs none', async () => {
   const { url } = emulator()
@@ -145,9 +132,8 @@ async function first<T>(items: AsyncIterable<T>): Promise<T | undefined> {
 
 test('an error names its sandbox unless it is the default one', async () => {
   const sandbox = await emulator().sandbox('harbor')
-  expect(String(await refusalOf(sandbox.scenarios.stop()))).toContain(
-    'POST /scenarios/stop of the sandbox harbor: ',
-  )
+  const stopping = 'POST /scenarios/stop of the sandbox harbor: '
+  expect(String(await refusalOf(sandbox.scenarios.stop()))).toContain(stopping)
   expect(String(await refusalOf(emulator().sandbox('Harbor')))).toContain('POST /sandboxes: ')
 })
 
@@ -164,7 +150,7 @@ test('an unknown option is refused, with the nearest known one', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'a data folder that cannot be created is refused at once, and the error names it',
+  'a data folder that cannot be created is named at once',
   async () => {
     await expect(startEmulator({ port: 0, data: '/proc/x' })).rejects.toThrow(
       /^The data folder \/proc\/x cannot be written by this process \(user id \d+\): ENOENT: .*mkdir '\/proc\/x'\. Make it writable, choose another one with --data, or keep everything in memory with --ephemeral$/,

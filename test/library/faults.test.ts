@@ -28,17 +28,14 @@ test('disposing a fault after its emulator has closed does not throw', async () 
   await expect(fault.remove()).rejects.toMatchObject({ code: 'closed' })
 })
 
-test.for(ways)(
-  '%s: rules can be armed together, found by their id, and removed twice',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const [fault, second] = await sandbox.faults.armAll([{ ...OUTAGE, id: 'outage', times: 5 }, OUTAGE])
-    expect([fault?.rule, second?.id]).toMatchObject([{ id: 'outage', source: 'control', times: 5 }, 'fault'])
-    expect(await fault?.change({ times: null })).toMatchObject({ times: null })
-    const found = await sandbox.faults.get('outage')
-    expect(found.rule.times).toBeNull()
-    await found.remove()
-    await fault?.remove()
-    expect(await sandbox.faults.clear()).toMatchObject({ removed: ['fault'] })
-  },
-)
+test.for(ways)('%s: rules can be armed together, found by id, and removed twice', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const [fault, second] = await sandbox.faults.armAll([{ ...OUTAGE, id: 'outage', times: 5 }, OUTAGE])
+  expect([fault?.rule, second?.id]).toMatchObject([{ id: 'outage', source: 'control', times: 5 }, 'fault'])
+  expect(await fault?.change({ times: null })).toMatchObject({ times: null })
+  const found = await sandbox.faults.get('outage')
+  expect(found.rule.times).toBeNull()
+  await found.remove()
+  await fault?.remove()
+  expect(await sandbox.faults.clear()).toMatchObject({ removed: ['fault'] })
+})

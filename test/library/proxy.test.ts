@@ -7,20 +7,16 @@ const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
 
 /** As NODE_USE_ENV_PROXY does: `fetch` and `node:http` send every request to a proxy, which cannot reach this machine. */
 function useProxy(): void {
-  class EnvHttpProxyAgent {
-    dispatch(): never {
-      throw new Error('went to the proxy')
-    }
+  const refuse = (): never => {
+    throw new Error('went to the proxy')
   }
-  class ProxyingAgent extends http.Agent {
-    override createConnection(): never {
-      throw new Error('went to the proxy')
-    }
+  class EnvHttpProxyAgent {
+    readonly dispatch = refuse
   }
   const [dispatcher, agent] = [Reflect.get(globalThis, DISPATCHER), http.globalAgent]
   const set = (value: unknown) => Reflect.set(globalThis, DISPATCHER, value)
   set(new EnvHttpProxyAgent())
-  http.globalAgent = new ProxyingAgent()
+  http.globalAgent = Object.assign(new http.Agent(), { createConnection: refuse })
   onTestFinished(() => {
     set(dispatcher)
     http.globalAgent = agent

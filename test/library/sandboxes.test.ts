@@ -18,36 +18,30 @@ test.for(ways)('%s: a sandbox without a name is new, and is removed after its bl
   await expect(client().sandboxes.show(name)).rejects.toMatchObject({ status: 404 })
 })
 
-test.for(ways)(
-  '%s: an existing name returns that sandbox, and disposing it does not remove the sandbox',
-  async ([way, client]) => {
-    const name = way === 'in process' ? 'taken-1' : 'taken-2'
-    await using made = await client().sandbox(name)
-    await made.clock.advance('1h')
-    {
-      await using found = await client().sandbox(name)
-      expect(await found.clock.show()).toEqual(await made.clock.show())
-    }
-    expect((await client().sandboxes.list()).map((each) => each.name)).toContain(name)
-    await expect(client().sandbox(name, { seed: 2 })).rejects.toMatchObject({ status: 409, code: 'conflict' })
-  },
-)
+test.for(ways)('%s: an existing name returns that sandbox, which stays', async ([way, client]) => {
+  const name = way === 'in process' ? 'taken-1' : 'taken-2'
+  await using made = await client().sandbox(name)
+  await made.clock.advance('1h')
+  {
+    await using found = await client().sandbox(name)
+    expect(await found.clock.show()).toEqual(await made.clock.show())
+  }
+  expect((await client().sandboxes.list()).map((each) => each.name)).toContain(name)
+  await expect(client().sandbox(name, { seed: 2 })).rejects.toMatchObject({ status: 409, code: 'conflict' })
+})
 
-test.for(ways)(
-  '%s: concurrent calls with one name all get the sandbox, and its creator removes it',
-  async ([way, client]) => {
-    const name = way === 'in process' ? 'rush-1' : 'rush-2'
-    const sandboxes = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
-    const here = async () => (await client().sandboxes.list()).some((each) => each.name === name)
-    const left: boolean[] = []
-    for (const sandbox of sandboxes) {
-      await sandbox[Symbol.asyncDispose]()
-      left.push(await here())
-    }
-    expect(left.at(-1)).toBe(false)
-    expect(sandboxes.map((sandbox) => sandbox.apiKey)).toEqual(Array(5).fill('live_demo_owner'))
-  },
-)
+test.for(ways)('%s: concurrent calls share a sandbox, which its creator removes', async ([way, client]) => {
+  const name = way === 'in process' ? 'rush-1' : 'rush-2'
+  const sandboxes = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
+  const here = async () => (await client().sandboxes.list()).some((each) => each.name === name)
+  const left: boolean[] = []
+  for (const sandbox of sandboxes) {
+    await sandbox[Symbol.asyncDispose]()
+    left.push(await here())
+  }
+  expect(left.at(-1)).toBe(false)
+  expect(sandboxes.map((sandbox) => sandbox.apiKey)).toEqual(Array(5).fill('live_demo_owner'))
+})
 
 test.for(ways)('%s: the keys of a sandbox come from its fixtures and follow changes', async ([, client]) => {
   await client().ready()
@@ -55,9 +49,8 @@ test.for(ways)('%s: the keys of a sandbox come from its fixtures and follow chan
   expect([client().defaultSandbox.name, emulator().defaultSandbox.keys]).toEqual(['default', keys])
   const owner = { kind: 'user', organization_id: 'org-larkmoor', teamspace_id: 'teamspace-harbor' }
   const api_keys = [{ id: 'key-mine', token: 'live_mine', user_id: 'user-mara', ...owner }]
-  await using sandbox = await client().sandbox(undefined, {
-    fixtures: { extends: 'demo', collections: { api_keys } },
-  })
+  const fixtures = { extends: 'demo', collections: { api_keys } }
+  await using sandbox = await client().sandbox(undefined, { fixtures })
   expect(sandbox.apiKey).toBe('live_mine')
   expect((await sandbox.fetch(USERS)).status).toBe(200)
   await sandbox.state.delete('api_keys', 'key-mine')
@@ -97,27 +90,24 @@ test('the given key is used if the sandbox accepts it or has no known key', asyn
   expect(sandbox.apiKey).toBe('live_demo_member')
 })
 
-test.for(ways)(
-  '%s: fetch accepts paths, URLs from responses, JSON bodies, and headers',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const id = await createBatch(sandbox)
-    await sandbox.clock.advance({ until: { batch: id } })
-    const { batch } = await sandbox.batches.show(id)
-    for (const path of [
-      batch.results_url ?? '',
-      `batch-predictions/${id}/results`,
-      `/v1/batch-predictions/${id}/results`,
-      `${sandbox.baseUrl}/batch-predictions/${id}/results`,
-    ]) {
-      const response = await sandbox.fetch(path)
-      expect([response.status, (await response.text()).trim().split('\n').length]).toEqual([200, 3])
-    }
-    expect((await sandbox.fetch('/pages', { method: 'PUT', json: {} })).status).toBe(405)
-    expect((await sandbox.fetch(USERS, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
-    expect(await refusalOf(sandbox.fetch('https://example.com/pages'))).toMatchObject({ code: 'foreign_url' })
-  },
-)
+test.for(ways)('%s: fetch accepts paths, URLs of responses, JSON and headers', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const id = await createBatch(sandbox)
+  await sandbox.clock.advance({ until: { batch: id } })
+  const { batch } = await sandbox.batches.show(id)
+  for (const path of [
+    batch.results_url ?? '',
+    `batch-predictions/${id}/results`,
+    `/v1/batch-predictions/${id}/results`,
+    `${sandbox.baseUrl}/batch-predictions/${id}/results`,
+  ]) {
+    const response = await sandbox.fetch(path)
+    expect([response.status, (await response.text()).trim().split('\n').length]).toEqual([200, 3])
+  }
+  expect((await sandbox.fetch('/pages', { method: 'PUT', json: {} })).status).toBe(405)
+  expect((await sandbox.fetch(USERS, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+  expect(await refusalOf(sandbox.fetch('https://example.com/pages'))).toMatchObject({ code: 'foreign_url' })
+})
 
 test('an emulator can be closed twice, and its sandboxes can be disposed afterwards', async () => {
   const own = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
@@ -132,17 +122,14 @@ test('an emulator can be closed twice, and its sandboxes can be disposed afterwa
   expect(await refusalOf(remote.defaultSandbox.clock.show())).toMatchObject({ status: 0, code: 'no_answer' })
 })
 
-test.for(ways)(
-  '%s: deleting a sandbox twice is an error, disposing it afterwards is not',
-  async ([, client]) => {
-    const sandbox = await client().sandbox()
-    await sandbox.delete()
-    await expect(sandbox.delete()).rejects.toMatchObject({ status: 404 })
-    await sandbox[Symbol.asyncDispose]()
-    await client().defaultSandbox[Symbol.asyncDispose]()
-    await expect(client().defaultSandbox.delete()).rejects.toMatchObject({ status: 409, code: 'conflict' })
-  },
-)
+test.for(ways)('%s: deleting a sandbox twice is an error, disposing it then is not', async ([, client]) => {
+  const sandbox = await client().sandbox()
+  await sandbox.delete()
+  await expect(sandbox.delete()).rejects.toMatchObject({ status: 404 })
+  await sandbox[Symbol.asyncDispose]()
+  await client().defaultSandbox[Symbol.asyncDispose]()
+  await expect(client().defaultSandbox.delete()).rejects.toMatchObject({ status: 409, code: 'conflict' })
+})
 
 test.for(ways)('%s: calls on a removed sandbox do not create it again', async ([, client]) => {
   const sandbox = await client().sandbox()

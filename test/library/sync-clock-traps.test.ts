@@ -37,9 +37,7 @@ test('a timer that a microtask or another timer starts runs within the same adva
   expect(ran).toEqual([MINUTE, 2 * MINUTE])
 })
 
-test('promises, microtasks, setImmediate and nextTick run at the instant that queued them', async ({
-  sandbox,
-}) => {
+test('promises, microtasks, setImmediate and nextTick run at their own instant', async ({ sandbox }) => {
   const start = Date.now()
   const ran: Record<string, number> = {}
   const note = (name: string) => () => void Object.assign(ran, { [name]: Date.now() - start })
@@ -139,9 +137,7 @@ test('a request in flight is answered before time passes', async ({ sandbox }) =
   expect([Date.parse(request?.at ?? '') - start, answered]).toEqual([0, 0])
 })
 
-test('an idle connection of fetch is closed in virtual time, and the next request opens another', async ({
-  sandbox,
-}) => {
+test('an idle connection of fetch closes in virtual time, and another is opened', async ({ sandbox }) => {
   let connections = 0
   const { server, url } = await serve((_, response) => void response.end())
   server.on('connection', () => {
@@ -180,9 +176,7 @@ test('a response that a fault delays is awaited in real time', async ({ sandbox 
   await views
 })
 
-test('a webhook receiver that waits for a timer before it responds gets the time-out of the delivery', async ({
-  sandbox,
-}) => {
+test('a receiver that waits for a timer before it responds gets a time-out', async ({ sandbox }) => {
   const { url } = await serve((_, response) => void setTimeout(() => response.end(), 1_000))
   await sandbox.webhooks.create({ url })
   await sandbox.fetch('/batch-predictions', { json: aBatch() })

@@ -1,18 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest } from 'node:http'
-import {
-  aBatch,
-  type ClockTarget,
-  connect,
-  type SandboxClient,
-  startEmulator,
-} from 'agent-workspace-emulator'
+import { type ClockTarget, connect, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
 import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
 import got from 'got'
 import { describe, onTestFinished, vi } from 'vitest'
 import { real } from '../../src/core/time/real.ts'
 import { serving } from '../support/http-server.ts'
 import { pageOfViews } from '../support/react-page.ts'
+import { createBatch as newBatch } from './both-ways.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -30,15 +25,9 @@ const headersOf = ({ apiKey }: SandboxClient) => ({ authorization: `Bearer ${api
 const nowOf = async ({ clock }: SandboxClient) => Date.parse((await clock.show()).now)
 
 async function createBatch(sandbox: SandboxClient, in_progress = '1h'): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', { json: aBatch() })
-  const { id } = (await response.json()) as { readonly id: string }
+  const id = await newBatch(sandbox)
   await sandbox.batches.change(id, { pace: { in_progress } })
   return id
-}
-
-async function statusOf(sandbox: SandboxClient, id: string): Promise<string> {
-  const response = await sandbox.fetch(`/batch-predictions/${id}`)
-  return ((await response.json()) as { readonly status: string }).status
 }
 
 test('got waits for an hour of Retry-After with its default retries', async ({ sandbox }) => {
@@ -81,13 +70,11 @@ test('an advance of the timers of Vitest advances the sandbox', async ({ sandbox
   await syncClock(sandbox)
   const id = await createBatch(sandbox, '23h')
   await vi.advanceTimersByTimeAsync(24 * HOUR)
-  expect(await statusOf(sandbox, id)).toBe('completed')
+  expect((await sandbox.batches.show(id)).batch.status).toBe('completed')
   expect(Date.now()).toBe(await nowOf(sandbox))
 })
 
-test('the clock of an emulator elsewhere is advanced by few calls, which leave no timers', async ({
-  emulator,
-}) => {
+test('the clock of an emulator elsewhere is advanced by few calls', async ({ emulator }) => {
   await using sandbox = await connect(emulator.url).sandbox()
   await syncClock(sandbox)
   const calls: string[] = []
@@ -151,18 +138,15 @@ test('a timer that a webhook starts runs before later events of the sandbox', as
 test.for<[target: string, goalOf: (batch: string) => ClockTarget]>([
   ['goal', (batch) => ({ until: { batch } })],
   ['number of events', () => ({ steps: 3 })],
-])(
-  'an advance to a %s runs the timers of the client until then, and none after it',
-  async ([, goalOf], { sandbox }) => {
-    await syncClock(sandbox)
-    const id = await createBatch(sandbox)
-    const start = Date.now()
-    const ran: number[] = []
-    for (const at of [HOUR, 2 * HOUR]) setTimeout(() => ran.push(Date.now() - start), at)
-    await sandbox.clock.advance(goalOf(id))
-    expect([ran, Date.now() - start]).toEqual([[HOUR], HOUR + 3_000])
-  },
-)
+])('an advance to a %s runs the timers until then, and none later', async ([, goalOf], { sandbox }) => {
+  await syncClock(sandbox)
+  const id = await createBatch(sandbox)
+  const start = Date.now()
+  const ran: number[] = []
+  for (const at of [HOUR, 2 * HOUR]) setTimeout(() => ran.push(Date.now() - start), at)
+  await sandbox.clock.advance(goalOf(id))
+  expect([ran, Date.now() - start]).toEqual([[HOUR], HOUR + 3_000])
+})
 
 test('a client that polls without a pause is named, with its timer and its request', async ({ sandbox }) => {
   await syncClock(sandbox)
@@ -202,9 +186,7 @@ test('a clock that runs is refused', async ({ sandbox }) => {
   expect(vi.isFakeTimers()).toBe(false)
 })
 
-test('a setImmediate that the test has faked runs in virtual time, one millisecond later', async ({
-  sandbox,
-}) => {
+test('a setImmediate that a test has faked runs one millisecond later', async ({ sandbox }) => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   await syncClock(sandbox)

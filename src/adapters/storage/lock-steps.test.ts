@@ -64,22 +64,19 @@ async function holdersAmong(starts: readonly Start[], ...stopped: string[]): Pro
   return locks.filter(holds).length
 }
 
-test.each([0, 1, 2, 3])(
-  'exactly one of three simultaneous starts wins, if the others look %i operations apart',
-  async (apart) => {
-    await forEachStep(async (at) => {
-      const { data, holder, starts } = await stoppedHolder('a', 'b', 'c')
-      const count = interrupted(lookA, (n) => {
-        if (n === at) look('b')
-        if (n === at + apart) look('c')
-      })
-      expect([at, await holdersAmong(starts)]).toEqual([at, 1])
-      expect([at, starts.map(({ result }) => result).sort()]).toEqual([at, ['refused', 'refused', 'taken']])
-      expect([holds(holder), readdirSync(data)]).toEqual([false, ['lock']])
-      return count
+test.each([0, 1, 2, 3])('exactly one of three starts wins if others look %i steps apart', async (apart) => {
+  await forEachStep(async (at) => {
+    const { data, holder, starts } = await stoppedHolder('a', 'b', 'c')
+    const count = interrupted(lookA, (n) => {
+      if (n === at) look('b')
+      if (n === at + apart) look('c')
     })
-  },
-)
+    expect([at, await holdersAmong(starts)]).toEqual([at, 1])
+    expect([at, starts.map(({ result }) => result).sort()]).toEqual([at, ['refused', 'refused', 'taken']])
+    expect([holds(holder), readdirSync(data)]).toEqual([false, ['lock']])
+    return count
+  })
+})
 
 test('a start that pauses between any two operations, for any time, does not take the lock of a later one', async () => {
   await forEachStep(async (at) => {

@@ -88,21 +88,18 @@ test('a wait is not shortened by a change of the host clock, or by a sleep of th
   holder.check()
 })
 
-test.each(['', '\0\0\0', '{"pid":'])(
-  'a lock %j, whose process was killed while it wrote it, is replaced after 5 s',
-  async (text) => {
-    const data = lockedBy(text)
-    const start = new Start(data, 'here')
-    await pass(4_750)
-    expect(readFileSync(join(data, 'lock'), 'utf8')).toBe(text)
-    await pass(500)
-    ;(await start.lock).check()
-    expect(readdirSync(data)).toEqual(['lock'])
-  },
-)
+test.each(['', '\0\0\0', '{"pid":'])('the half-written lock %j is replaced after 5 s', async (text) => {
+  const data = lockedBy(text)
+  const start = new Start(data, 'here')
+  await pass(4_750)
+  expect(readFileSync(join(data, 'lock'), 'utf8')).toBe(text)
+  await pass(500)
+  ;(await start.lock).check()
+  expect(readdirSync(data)).toEqual(['lock'])
+})
 
 test.each(['{"lockfileVersion": 3}', 'text', '[]', 'null'])(
-  'a file of the user in place of the lock, such as %j, is left alone and reported',
+  '%j is no lock, and is left alone',
   async (text) => {
     const data = lockedBy(text)
     await expect(new Start(data, 'here').lock).rejects.toThrow(
@@ -195,20 +192,17 @@ test('a holder that was stopped until another one took the folder refuses writes
   expect(lockOf(data).nonce).toMatch(/^\w{24}$/)
 })
 
-test.each(['taken by another process', 'removed'])(
-  'a lock that was %s is noticed within a second, without a write',
-  async (what) => {
-    const data = dataFolder()
-    const start = new Start(data, 'here')
-    const lock = await start.lock
-    rmSync(join(data, 'lock'))
-    if (what !== 'removed') lockedBy({ pid: 9, host: 'elsewhere', nonce: 'b1' }, data)
-    await pass(1_000)
-    const holder = what === 'removed' ? 'no process' : 'process 9 on host "elsewhere"'
-    expect(lock.lost).toContain(`belongs to ${holder}`)
-    expect(start.notices).toHaveLength(1)
-  },
-)
+test.each(['taken by another process', 'removed'])('a lock %s is noticed within a second', async (what) => {
+  const data = dataFolder()
+  const start = new Start(data, 'here')
+  const lock = await start.lock
+  rmSync(join(data, 'lock'))
+  if (what !== 'removed') lockedBy({ pid: 9, host: 'elsewhere', nonce: 'b1' }, data)
+  await pass(1_000)
+  const holder = what === 'removed' ? 'no process' : 'process 9 on host "elsewhere"'
+  expect(lock.lost).toContain(`belongs to ${holder}`)
+  expect(start.notices).toHaveLength(1)
+})
 
 test('a lock that cannot be read refuses writes until it can', async () => {
   const lock = await new Start(dataFolder(), 'here').lock

@@ -23,20 +23,17 @@ function ofUnix(...kinds: readonly Kind[]): readonly Kind[] {
   return process.platform === 'win32' ? [] : kinds
 }
 
-test.each(CASES)(
-  'sandbox.json%s that is %s is refused at once with its name and the fix, and no file changes',
-  async (name, other, make) => {
-    const file = stateFile()
-    ;(await open(file)).persistence.close()
-    rmSync(file + name, { force: true })
-    make(file + name)
-    const before = readdirSync(dirname(file)).sort()
-    const refusal = await open(file).catch((error: Error) => error.message)
-    expect(refusal).toContain(`is ${other}, and the emulator needs a file there. Move it away, for`)
-    // A link of the state file is followed, so the message names the target.
-    if (name !== '') expect(refusal).toContain(`${file}${name} is `)
-    expect(readdirSync(dirname(file)).sort()).toEqual(before)
-    rmSync(file + name, { recursive: true, force: true })
-    ;(await open(file)).persistence.close()
-  },
-)
+test.each(CASES)('sandbox.json%s as %s is refused, and no file changes', async (name, other, make) => {
+  const file = stateFile()
+  ;(await open(file)).persistence.close()
+  rmSync(file + name, { force: true })
+  make(file + name)
+  const before = readdirSync(dirname(file)).sort()
+  const refusal = await open(file).catch((error: Error) => error.message)
+  expect(refusal).toContain(`is ${other}, and the emulator needs a file there. Move it away, for`)
+  // A link of the state file is followed, so the message names the target.
+  if (name !== '') expect(refusal).toContain(`${file}${name} is `)
+  expect(readdirSync(dirname(file)).sort()).toEqual(before)
+  rmSync(file + name, { recursive: true, force: true })
+  ;(await open(file)).persistence.close()
+})

@@ -88,7 +88,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void, RegExp, disca
 ]
 
 test.for(DAMAGES)(
-  'D6 %s stops the start and is left untouched',
+  'D6 %s stops the start, unchanged',
   async ([, damage, message, discarded = { a: 'one' }]) => {
     const file = await afterKill()
     damage(file)

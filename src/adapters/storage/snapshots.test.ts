@@ -96,43 +96,37 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string, descrip
   ],
 ]
 
-test.for(DAMAGES)(
-  'a file that is %s is refused with place and reason; the file and the sandbox do not change',
-  async ([, damage, description]) => {
-    const { directory, file, text } = await saved()
-    const damaged = Buffer.from(damage(text))
-    fs.writeFileSync(file, damaged)
-    const { sandbox, snapshots, notices } = await shelved(directory, { z: 'present' })
-    const before = JSON.stringify(sandbox.document())
-    for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
-      const refusal = await use().catch((error) => error)
-      expect(refusal).toMatchObject({ code: 'conflict', message: expect.stringMatching(description) })
-      expect(refusal.message).toContain(file)
-      expect(refusal.options.mitigation).toContain('Fix the file')
-    }
-    const unknown = { saved_at: null, revision: null, records: null }
-    const problem = expect.stringMatching(description)
-    expect(await snapshots.list()).toMatchObject([{ name: 'base', ...unknown, problem }])
-    expect(JSON.stringify(sandbox.document())).toBe(before)
-    expect([fs.readFileSync(file).equals(damaged), notices]).toEqual([true, []])
-  },
-)
+test.for(DAMAGES)('a file that is %s is refused, and nothing changes', async ([, damage, description]) => {
+  const { directory, file, text } = await saved()
+  const damaged = Buffer.from(damage(text))
+  fs.writeFileSync(file, damaged)
+  const { sandbox, snapshots, notices } = await shelved(directory, { z: 'present' })
+  const before = JSON.stringify(sandbox.document())
+  for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
+    const refusal = await use().catch((error) => error)
+    expect(refusal).toMatchObject({ code: 'conflict', message: expect.stringMatching(description) })
+    expect(refusal.message).toContain(file)
+    expect(refusal.options.mitigation).toContain('Fix the file')
+  }
+  const unknown = { saved_at: null, revision: null, records: null }
+  const problem = expect.stringMatching(description)
+  expect(await snapshots.list()).toMatchObject([{ name: 'base', ...unknown, problem }])
+  expect(JSON.stringify(sandbox.document())).toBe(before)
+  expect([fs.readFileSync(file).equals(damaged), notices]).toEqual([true, []])
+})
 
-test.for(['save', 'import', 'delete'] as const)(
-  'a damaged file is kept under another name and reported on %s',
-  async (how) => {
-    const { directory, file } = await saved()
-    fs.writeFileSync(file, '{"half": ')
-    const { sandbox, snapshots, notices } = await shelved(directory, { b: 'two' })
-    if (how === 'save') await snapshots.save('base')
-    if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
-    if (how === 'delete') await snapshots.delete('base')
-    expect(fs.readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
-    expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
-    const names = (await snapshots.list()).map(({ name }) => name)
-    expect(names).toEqual(how === 'delete' ? [] : ['base'])
-  },
-)
+test.for(['save', 'import', 'delete'] as const)('a damaged file is kept and reported on %s', async (how) => {
+  const { directory, file } = await saved()
+  fs.writeFileSync(file, '{"half": ')
+  const { sandbox, snapshots, notices } = await shelved(directory, { b: 'two' })
+  if (how === 'save') await snapshots.save('base')
+  if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
+  if (how === 'delete') await snapshots.delete('base')
+  expect(fs.readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
+  expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
+  const names = (await snapshots.list()).map(({ name }) => name)
+  expect(names).toEqual(how === 'delete' ? [] : ['base'])
+})
 
 test('a file that cannot be read at the moment is refused with the reason, and read the next time', async () => {
   const { directory } = await saved()

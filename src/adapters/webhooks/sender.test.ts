@@ -158,22 +158,19 @@ test('with a running clock, attempts and outcomes have the instants at which the
   expect(emulator.happened).toMatchObject([{ at: '2026-03-01T12:00:03.000Z', webhook: { ms: 500 } }])
 })
 
-test.for(['has no pending work', 'has stopped'])(
-  'a sender that is woken but %s wakes the next one',
-  async (why) => {
-    const [first, second] = [await outboxEmulator(), await outboxEmulator()]
-    const slots = new Slots(1)
-    slots.take(() => {})
-    const { send, sent } = promptSend(200)
-    const stopped = first.sender({ send, slots })
-    const sender = second.sender({ send, slots })
-    const [{ id } = { id: '' }] = first.tell()
-    second.tell()
-    await ticks()
-    if (why === 'has no pending work') change(first.sandbox, ({ tx }) => tx.delete('webhook_deliveries', id))
-    slots.give()
-    if (why === 'has stopped') stopped.stop()
-    await sender.whenIdle()
-    expect(sent).toHaveLength(1)
-  },
-)
+test.for(['has no pending work', 'has stopped'])('a woken sender that %s wakes the next one', async (why) => {
+  const [first, second] = [await outboxEmulator(), await outboxEmulator()]
+  const slots = new Slots(1)
+  slots.take(() => {})
+  const { send, sent } = promptSend(200)
+  const stopped = first.sender({ send, slots })
+  const sender = second.sender({ send, slots })
+  const [{ id } = { id: '' }] = first.tell()
+  second.tell()
+  await ticks()
+  if (why === 'has no pending work') change(first.sandbox, ({ tx }) => tx.delete('webhook_deliveries', id))
+  slots.give()
+  if (why === 'has stopped') stopped.stop()
+  await sender.whenIdle()
+  expect(sent).toHaveLength(1)
+})
