@@ -53,26 +53,20 @@ test('a document may have an organization and further ones in its collections', 
 })
 
 test('extends adds records, replaces those with the same id, and overrides how many are generated', async () => {
+  const pages = (of: string, ...ids: readonly string[]) => ({ pages: ids.map((id) => page(id, of)) })
   const path = written({
-    'top.json': {
-      extends: 'middle.json',
-      collections: { pages: [page('b', 'B of top'), page('c', 'C of top')] },
-    },
-    'middle.json': {
-      extends: './base.json',
-      generate: { pages: 3 },
-      collections: { pages: [page('a', 'A of middle')] },
-    },
+    'top.json': { extends: 'middle.json', collections: pages('top', 'b', 'c') },
+    'middle.json': { extends: './base.json', generate: { pages: 3 }, collections: pages('middle', 'a') },
     'base.json': {
       extends: 'empty',
       generate: { pages: 50, agents: 2 },
-      collections: { pages: [page('a', 'A of base'), page('b', 'B of base')] },
+      collections: pages('base', 'a', 'b'),
     },
   })
   const document = await documentOf(path)
   const names = new Map(records(document, 'pages').map(({ id, name }) => [id, name]))
   expect(names.size).toBe(3 + 3)
-  expect([names.get('a'), names.get('b'), names.get('c')]).toEqual(['A of middle', 'B of top', 'C of top'])
+  expect([names.get('a'), names.get('b'), names.get('c')]).toEqual(['middle', 'top', 'top'])
   expect(records(document, 'agents')).toHaveLength(2)
   expect(records(document, 'api_keys')).toHaveLength(2)
 })
