@@ -176,11 +176,3 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
   expect(emulator.digest()).toBe(before)
 })
-
-test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
-  const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }
-  const emulator = await armed({ ...cut, id: 'gone' })
-  await expect(emulator.get('/data-views')).rejects.toThrow('fetch failed')
-  const { body } = await emulator.control('GET', '/requests?status=0')
-  expect(body.data).toMatchObject([{ status: 0, decided: 'faultsBefore', faults: ['gone'], error: null }])
-})

@@ -153,15 +153,8 @@ test.for([
   ['the end of the emulator', (emulator: TestEmulator) => emulator.emulator.close()],
 ] as const)('%s ends connections that are held at any stage', async ([, act]) => {
   const emulator = await testEmulator()
-  const stages = [
-    'before-read',
-    'before-handler',
-    'after-handler',
-    'after-head',
-    { bytes: 3 },
-    'end',
-  ] as const
-  const views = stages.map((at, n) => {
+  const all: Stage[] = ['before-read', 'before-handler', 'after-handler', 'after-head', { bytes: 3 }, 'end']
+  const views = all.map((at, n) => {
     armRule(emulator.sandbox, { match: { query: { limit: String(n + 1) } }, do: [cut(at, 'pause')] })
     const bytes = bytesOf(emulator, { path: `/v1/data-views?limit=${n + 1}` })
     return overSocket(emulator.emulator.port, bytes)
