@@ -115,17 +115,3 @@ test('emptying the log does not remove requests that the wait has counted', asyn
   emulator.perform('books.list')
   expect((await response).body).toMatchObject({ passed: true, actual: 2 })
 })
-
-test.for<[body: object, pointer: string]>([
-  [{ match: {} }, '/match'],
-  [{ match: { method: 'GET' }, count: 0 }, '/count'],
-  [{ match: { method: 'GET' }, count: { exactly: 1 } }, '/count'],
-  [{ match: { method: 'GET' }, timeout_ms: 0 }, '/timeout_ms'],
-  [{ match: { method: 'GET' }, timeout_ms: 600_001 }, '/timeout_ms'],
-  [{ match: { method: 'GET' }, timeout: 5 }, '/timeout'],
-])('%j is refused', async ([body, pointer]) => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('POST', '/requests/wait', body)
-  expect(response.status).toBe(400)
-  expect(response.body.details.errors.map((each: { pointer: string }) => each.pointer)).toContain(pointer)
-})
