@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { running } from '../cli/running.ts'
 
 test('the commands list what waits at gates, and release or abort it', async () => {
@@ -17,11 +17,7 @@ test('the commands list what waits at gates, and release or abort it', async () 
     [['abort', 'gate'], 'Aborted', 'cut'],
   ] as const) {
     const sent = create().catch(() => 'cut')
-    await new Promise<void>((resolve) => {
-      const stop = gates.onChange(() => resolve())
-      onTestFinished(stop)
-      if (gates.size > 0) resolve()
-    })
+    await expect.poll(() => gates.size).toBe(1)
     const [{ id } = { id: '' }] = gates.held()
     expect((await run('gates')).out).toContain(`POST /v1/pages (${id})`)
     expect(await run('gates', ...args)).toMatchObject({ code: 0, out: `${says}: POST /v1/pages (${id}).` })

@@ -1,7 +1,7 @@
-import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { aBatch, aPage, connect, type SandboxClient, startEmulator } from '../../src/index.ts'
 import { bothWays, refusalOf } from '../library/both-ways.ts'
+import { bearer, viaHttp } from '../support/wire-client.ts'
 
 const { ways, emulator } = bothWays()
 const CREATE = { operation: 'pages.create' } as const
@@ -169,14 +169,9 @@ test.for(ways)('%s: a webhook that waits at a gate is sent when it is released',
 test('1,000 requests wait, the next one passes and says so, and all are released', async () => {
   await using sandbox = await connect(emulator().url).sandbox()
   await using gate = await sandbox.gates.hold({ operation: 'teamspace-users.list' }, { at: 'before-handler' })
-  const url = new URL(`${sandbox.baseUrl}/organization/teamspaces/teamspace-harbor/users`)
-  const get = () =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${sandbox.apiKey}` }
-      request(url, { agent: false, headers }, (res) => res.resume().on('end', () => resolve(res.statusCode)))
-        .on('error', reject)
-        .end()
-    })
+  const url = `${sandbox.baseUrl}/organization/teamspaces/teamspace-harbor/users`
+  const client = viaHttp()
+  const get = async () => (await client(url, { headers: bearer(String(sandbox.apiKey)) })).status
   const sent = Array.from({ length: 1_000 }, get)
   await gate.waiting(1_000, { timeoutMs: 60_000 })
   expect(await get()).toBeGreaterThan(0)

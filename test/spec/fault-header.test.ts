@@ -115,12 +115,6 @@ test('a refusal of the header names the fix, in the error format of the operatio
   expect(emulator.state('batch_predictions')).toEqual([])
 })
 
-test('a header can name a fault that cuts the connection', async () => {
-  const emulator = await testEmulator()
-  await expect(emulator.get('/data-views', asking('fin-before-headers'))).rejects.toThrow('fetch failed')
-  expect((await emulator.get('/data-views', asking('fin-before-headers'))).status).toBe(200)
-})
-
 test('the header also works on an unknown path, and an unknown name is refused there', async () => {
   const emulator = await testEmulator()
   const seen: number[] = []

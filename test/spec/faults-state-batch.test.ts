@@ -142,17 +142,27 @@ test('a failure can have the error of the rule', { tags: ['R091'] }, async () =>
   expect((await moved({ do: 'fail', error: { code: 'E17' } })).batch.error).toEqual({ code: 'E17' })
 })
 
-test.for([
-  [{ batch: 'finsh' }, ['/do/0/state/batch', /Did you mean "finish"\?/]],
-  [{ batch: { do: 'exprie' } }, ['/do/0/state/batch/do', /Did you mean "expire"\?/]],
-  [{ batch: {} }, ['/do/0/state/batch', /at least one of/]],
-  [{ batch: { hold: 'finalising' } }, ['/do/0/state/batch/hold', /Did you mean "finalizing"\?/]],
-  [{ batch: { finished: 1.5 } }, ['/do/0/state/batch/finished', /from 0 to less than 1/]],
-  [{ batch: { do: 'complete', finished: 2 } }, ['/do/0/state/batch/finished', /continues or ends early/]],
-  [{ batch: { do: 'expire', detail: 'x' } }, ['/do/0/state/batch/detail', /add "do": "fail"/]],
-  [{ batch: 7 }, ['/do/0/state/batch', /must be one of start, /]],
-  [{ cleanup: 'yes' }, ['/do/0/state/cleanup', /boolean/]],
-] as const)('an invalid move is refused when the rule is armed: %o', async ([state, [pointer, detail]]) => {
+const rows = (collection: string, more: object) => ({ insert_rows: { collection, ...more } })
+
+test.for<[state: object, pointer: string, detail: RegExp]>([
+  [{ batch: 'finsh' }, 'batch', /Did you mean "finish"\?/],
+  [{ batch: { do: 'exprie' } }, 'batch/do', /Did you mean "expire"\?/],
+  [{ batch: {} }, 'batch', /at least one of/],
+  [{ batch: { hold: 'finalising' } }, 'batch/hold', /Did you mean "finalizing"\?/],
+  [{ batch: { finished: 1.5 } }, 'batch/finished', /from 0 to less than 1/],
+  [{ batch: { do: 'complete', finished: 2 } }, 'batch/finished', /continues or ends early/],
+  [{ batch: { do: 'expire', detail: 'x' } }, 'batch/detail', /add "do": "fail"/],
+  [{ batch: 7 }, 'batch', /must be one of start, /],
+  [{ cleanup: 'yes' }, 'cleanup', /boolean/],
+  [{ member: { add: 0 } }, 'member/add', /from 1/],
+  [{ member: { add: 101 } }, 'member/add', /to 100/],
+  [{ member: { remove: '' } }, 'member/remove', /./],
+  [{ member: {} }, 'member', /at least one/],
+  [{ member: { ad: 1 } }, 'member/ad', /Did you mean "add"\?/],
+  [rows('organizations', { records: [{ name: 'A', hue: 1 }] }), 'insert_rows/records/0/hue', /known field/],
+  [rows('api_keys', { count: 1 }), 'insert_rows/count', /its token cannot be generated; give records/],
+])('an invalid move is refused when the rule is armed: %o', async ([state, pointer, detail]) => {
   const emulator = await batchEmulator()
-  expect(await refused(emulator, state)).toEqual([[pointer, expect.stringMatching(detail)]])
+  const issue = [`/do/0/state/${pointer}`, expect.stringMatching(detail)]
+  expect(await refused(emulator, state)).toEqual([issue])
 })
