@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { FaultRule } from '../../src/core/faults/rule.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
@@ -13,10 +12,6 @@ async function statuses(emulator: TestEmulator, ...faults: readonly string[]): P
   const seen: number[] = []
   for (const fault of faults) seen.push((await emulator.get('/data-views', asking(fault))).status)
   return seen
-}
-
-function armed(emulator: TestEmulator): FaultRule[] {
-  return emulator.state('$faults')
 }
 
 const SAME = 'server-error'
@@ -37,7 +32,7 @@ test('the fault of a header fires once for each operation and sandbox, and a res
   expect([await ask('/data-views'), await ask('/agents'), await ask('/agents')]).toEqual([500, 500, 200])
   expect(await ask('/agents', { 'X-Emulator-Sandbox': 'w2' })).toBe(500)
   await emulator.control('POST', '/reset', {})
-  expect(armed(emulator)).toEqual([])
+  expect(emulator.state('$faults')).toEqual([])
   expect(await ask('/agents')).toBe(500)
 })
 
@@ -56,7 +51,7 @@ test('a header that names an armed rule adds no rule, and the rule matches as us
   const only = { headers: { 'x-emulator-fault': '*busy*' } }
   await emulator.control('POST', '/faults', { id: 'busy', match: only, do: [{ respond: { status: 503 } }] })
   expect(await statuses(emulator, 'busy', 'busy', '', 'busy, server-error')).toEqual([503, 503, 200, 503])
-  expect(armed(emulator).map(({ id }) => id)).toEqual(['busy', 'header:server-error'])
+  expect(emulator.state('$faults').map(({ id }) => id)).toEqual(['busy', 'header:server-error'])
   const { body } = await emulator.get('/data-views', asking('bussy'))
   expect(body.message).toContain('There is no preset and no armed rule "bussy". Did you mean "busy"?')
 })
@@ -83,7 +78,7 @@ test('a header can name every preset for requests', async () => {
     // A path without a route, so that most presets do not match.
     await emulator.post('/nowhere', {}, asking(names.slice(n, n + 20).join(','))).catch(() => undefined)
   }
-  expect(armed(emulator).map(({ preset }) => preset)).toEqual(names)
+  expect(emulator.state('$faults').map(({ preset }) => preset)).toEqual(names)
 })
 
 test.for([

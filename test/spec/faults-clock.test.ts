@@ -6,9 +6,8 @@ import { armRule } from '../support/faults.ts'
 import { underRule } from '../support/under-rule.ts'
 
 /** A sandbox whose first request moves the clock. */
-function underClock(fault: ClockFault, starting?: Promise<TestEmulator>): Promise<TestEmulator> {
-  return underRule({ when: { nth: 1 }, do: [{ clock: fault }] }, starting)
-}
+const underClock = (fault: ClockFault, starting?: Promise<TestEmulator>): Promise<TestEmulator> =>
+  underRule({ when: { nth: 1 }, do: [{ clock: fault }] }, starting)
 
 test.for([
   ['-5m', 'Sun, 01 Mar 2026 11:55:00 GMT'],

@@ -12,13 +12,10 @@ function underIdem(fault: IdemFault, when: When = {}): Promise<TestEmulator> {
   return underRule({ match, when, do: [{ idem: fault }] }, batchEmulator())
 }
 
-function create(emulator: TestEmulator, body: object = aBatch(), key: KeyName = 'KU') {
-  return emulator.post('/batch-predictions', body, { key, headers: { 'idempotency-key': 'key-1' } })
-}
+const create = (emulator: TestEmulator, body: object = aBatch(), key: KeyName = 'KU') =>
+  emulator.post('/batch-predictions', body, { key, headers: { 'idempotency-key': 'key-1' } })
 
-function batchesOf(emulator: TestEmulator): number {
-  return emulator.state('batch_predictions').length
-}
+const batchesOf = (emulator: TestEmulator): number => emulator.state('batch_predictions').length
 
 test('a key can be in use, which is an assumption', { tags: ['U059'] }, async () => {
   const emulator = await underIdem({ concurrent: true })

@@ -4,13 +4,13 @@ import { aBatch, batchEmulator, expectProblem } from '../support/batches.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { lastEntry } from '../support/send.ts'
 import { underRule } from '../support/under-rule.ts'
 
 const CREATE = '/batch-predictions'
 
-function responding(said: Respond, starting?: Promise<TestEmulator>): Promise<TestEmulator> {
-  return underRule({ do: [{ respond: said }] }, starting)
-}
+const responding = (said: Respond, starting?: Promise<TestEmulator>): Promise<TestEmulator> =>
+  underRule({ do: [{ respond: said }] }, starting)
 
 /** All that a request may change, except the counters of rules. */
 function content({ sandbox }: TestEmulator): unknown {
@@ -18,13 +18,8 @@ function content({ sandbox }: TestEmulator): unknown {
   return { collections, schedule, idempotency, counters: { ...counters, requests: 0 } }
 }
 
-function quotaOf({ headers }: TestResponse): (string | null)[] {
-  return ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
-}
-
-function lastOf({ sandbox }: TestEmulator) {
-  return sandbox.log.entries().at(-1)
-}
+const quotaOf = ({ headers }: TestResponse): (string | null)[] =>
+  ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
 
 test('an injected error has the standard body and quota headers', { tags: ['R239', 'R246'] }, async () => {
   const emulator = await responding({ status: 500 })
@@ -117,6 +112,7 @@ test('a response of a proxy has no rate-limit headers, no error format and no as
 
 test('an injected error also replaces refusals, such as an unknown key or a used-up limit', async () => {
   const emulator = await responding({ status: 503 })
+  const code = 'service_unavailable'
   await emulator.control('POST', '/limits/agents.list/fill', { remaining: 0 })
   for (const response of [
     await emulator.get('/agents', { key: 'none' }),
@@ -124,15 +120,15 @@ test('an injected error also replaces refusals, such as an unknown key or a used
     await emulator.get('/agents', { token: 'nobody' }),
     await emulator.delete('/conversations/nothing'),
   ])
-    expect([response.status, response.body.error]).toEqual([503, 'service_unavailable'])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', error: { code: 'service_unavailable' } })
+    expect([response.status, response.body.error]).toEqual([503, code])
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsBefore', error: { code } })
 })
 
 test('an injected error with effects replaces the refusal of the handler', async () => {
   const emulator = await responding({ status: 502, effects: 'apply' })
   expect((await emulator.post('/pages', { name: 5 })).body.error).toBe('bad_gateway')
   expect(emulator.state('pages')).toEqual([])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsAfter', status: 502 })
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsAfter', status: 502 })
 })
 
 test('a fault can respond to a path without an operation, for every method', async () => {
@@ -164,7 +160,7 @@ test('a body action with effects: none prevents the handler', async () => {
   const response = await emulator.post('/pages', { name: 'Plan' })
   expect(response.status).toBe(200)
   expect(emulator.state('pages')).toEqual([])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', status: 200 })
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsBefore', status: 200 })
 })
 
 test('the rule with the higher priority responds', async () => {

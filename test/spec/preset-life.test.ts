@@ -26,9 +26,8 @@ async function statuses(emulator: TestEmulator, count: number): Promise<(number 
   return seen
 }
 
-async function rules(emulator: TestEmulator): Promise<Record<string, unknown>[]> {
-  return (await emulator.control('GET', '/faults')).body.data
-}
+const rules = async (emulator: TestEmulator): Promise<Record<string, unknown>[]> =>
+  (await emulator.control('GET', '/faults')).body.data
 
 test('each preset fires a fixed number of times or until it is removed', async () => {
   const emulator = await testEmulator()
