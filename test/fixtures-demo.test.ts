@@ -98,12 +98,6 @@ test.for<[what: string, hasIt: (trigger: AnyRecord) => boolean]>([
   expect(new Set((await demo('event_triggers')).map(hasIt))).toEqual(new Set([true, false]))
 })
 
-test('schedules in demo have the five fields of cron', async () => {
-  const schedules = (await demo('automations')).flatMap(({ _emulator }) => _emulator.schedule ?? [])
-  expect(schedules.length).toBeGreaterThan(2)
-  expect(schedules.filter((schedule) => !/^([\d*/,-]+ ){4}[\d*/,-]+$/.test(schedule))).toEqual([])
-})
-
 test('content blocks of any type are returned as written', { tags: ['R290'] }, async () => {
   const contentsOf = (messages: Rows) => messages.map(({ content }) => content)
   const written = contentsOf(shipped('demo').collections.messages)

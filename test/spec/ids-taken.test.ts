@@ -32,10 +32,6 @@ const calling = (name: string, body: object): Create => {
   }
 }
 
-const control = (path: string, body: object): Create => {
-  return (sandbox) => void interveneBy(sandbox, `POST ${path}`, {}, body)
-}
-
 const under = (work: (scope: Scope, service: Service) => unknown): Create => {
   return (sandbox) => void change(sandbox, (scope) => work(scope, sandbox.service))
 }
@@ -47,14 +43,13 @@ const told = { type: 'batch.completed', ref: 'batch_predictions/x', schema: z.un
 const call = { scenario: 'story', ref: { timeline: 0 }, at: JANUARY, event: null, depth: 0, caused_by: 'x' }
 
 const generate = calling('agents.generate', {})
-const flow = control('/mcp-oauth-flows', oauth)
+const flow: Create = (sandbox) => void interveneBy(sandbox, 'POST /mcp-oauth-flows', {}, oauth)
 
 /** Creations of each kind of id and by each part of the emulator, and the number of records that they create. */
 const CREATES: readonly (readonly [name: string, made: number, create: Create])[] = [
   ['POST /pages', 1, calling('pages.create', { name: 'Mine' })],
   ['POST of a teamspace', 2, calling('teamspaces.create', { name: 'New' })],
   ['POST /agents/generate', 1, generate],
-  ['a subscription to webhooks', 1, control('/webhooks', { url: 'http://127.0.0.1:9/' })],
   ['an OAuth flow', 1, flow],
   ['a fault with rows', 2, under((scope, service) => insertRows(scope, service, undefined, rows))],
   ['the delivery of a webhook', 1, under((scope) => publish(scope, told))],
