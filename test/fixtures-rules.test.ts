@@ -56,12 +56,8 @@ test('extends adds records, replaces those with the same id, and overrides how m
   const pages = (of: string, ...ids: readonly string[]) => ({ pages: ids.map((id) => page(id, of)) })
   const path = written({
     'top.json': { extends: 'middle.json', collections: pages('top', 'b', 'c') },
-    'middle.json': { extends: './base.json', generate: { pages: 3 }, collections: pages('middle', 'a') },
-    'base.json': {
-      extends: 'empty',
-      generate: { pages: 50, agents: 2 },
-      collections: pages('base', 'a', 'b'),
-    },
+    'middle.json': { extends: './low.json', generate: { pages: 3 }, collections: pages('middle', 'a') },
+    'low.json': { extends: 'empty', generate: { pages: 50, agents: 2 }, collections: pages('low', 'a', 'b') },
   })
   const document = await documentOf(path)
   const names = new Map(records(document, 'pages').map(({ id, name }) => [id, name]))
@@ -154,10 +150,7 @@ test.for([
   expect(others).toEqual([])
 })
 
-const pageOf = (created_at: string) => ({
-  extends: 'empty',
-  collections: { pages: [{ ...page('a', 'A'), created_at }] },
-})
+const pageOf = (created_at: string) => ({ extends: 'empty', collections: { pages: [{ ...A, created_at }] } })
 
 test.for([
   ['-30d', '2026-01-30T12:00:00.000Z'],

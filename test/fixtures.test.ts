@@ -81,13 +81,8 @@ test.for(['demo', 'large'])('%s has the number of records that it declares', asy
 test('empty has only the records that the API needs', async () => {
   const { collections } = await shippedEmulator('empty')
   const sizes = Object.entries(collections).map(([name, rows]) => [name, rows.length])
-  expect(Object.fromEntries(sizes.filter(([, size]) => size !== 0))).toEqual({
-    organizations: 1,
-    teamspaces: 1,
-    users: 1,
-    memberships: 1,
-    api_keys: 2,
-  })
+  const needed = { organizations: 1, teamspaces: 1, users: 1, memberships: 1, api_keys: 2 }
+  expect(Object.fromEntries(sizes.filter(([, size]) => size !== 0))).toEqual(needed)
 })
 
 test('empty accepts its owner key and its service key', async () => {
@@ -170,12 +165,7 @@ function secretsOf({ collections }: AnyRecord): string[] {
 }
 
 /** Collections that a field such as `creator_id` refers to; `user_ids` refers to users. */
-const TARGETS = {
-  account: 'organizations',
-  creator: 'users',
-  server: 'mcp_servers',
-  trigger: 'event_triggers',
-}
+const NAMED = { account: 'organizations', creator: 'users', server: 'mcp_servers', trigger: 'event_triggers' }
 
 function referencesIn(value: unknown): { readonly to: string; readonly id: string }[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn)
@@ -183,7 +173,7 @@ function referencesIn(value: unknown): { readonly to: string; readonly id: strin
   return Object.entries(value).flatMap(([key, member]) => {
     const [, name = ''] = /^(.+)_ids?$/.exec(key) ?? []
     if (name === '') return referencesIn(member)
-    const to = TARGETS[name as keyof typeof TARGETS] ?? `${name}s`
+    const to = NAMED[name as keyof typeof NAMED] ?? `${name}s`
     return [member].flat().flatMap((id) => (typeof id === 'string' ? [{ to, id }] : []))
   })
 }

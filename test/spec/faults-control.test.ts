@@ -22,12 +22,8 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
   const emulator = await testEmulator()
   const draft = { ...fail, id: 'down', when: { nth: 2 } }
   const { body: rule } = await emulator.control('POST', '/faults', draft)
-  expect(rule).toMatchObject({
-    ...draft,
-    status: 'armed',
-    life: 'It fires once, then it is spent.',
-    matched: 0,
-  })
+  const life = 'It fires once, then it is spent.'
+  expect(rule).toMatchObject({ ...draft, life, status: 'armed', matched: 0 })
   expect((await emulator.control('GET', '/faults')).body.never_fired).toEqual(['down'])
   const statuses: number[] = []
   for (const path of ['/data-views', '/data-views', '/agents'])

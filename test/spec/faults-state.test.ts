@@ -37,10 +37,8 @@ test('cleanup applies only to a terminal batch, and cleanup: false does nothing'
 })
 
 test('a record that is not visible yet gets the same 404 as an unknown id', { tags: ['U023'] }, async () => {
-  const { emulator, id } = await batchUnder({
-    ...moving({ visible_after_reads: 2 }),
-    when: { by: 'resource_id' },
-  })
+  const when = { by: 'resource_id' }
+  const { emulator, id } = await batchUnder(moving({ visible_after_reads: 2 }, { match: RETRIEVE, when }))
   const unknown = await emulator.get('/batch-predictions/nobody')
   const seen = []
   for (let n = 0; n < 3; n++) seen.push(await emulator.get(`/batch-predictions/${id}`))
@@ -156,20 +154,16 @@ test('inserted records schedule their events, like records from fixtures', async
 })
 
 test('several moves of one rule apply in order', async () => {
-  const { emulator, id } = await batchUnder({
-    match: RETRIEVE,
-    do: [{ state: { batch: { finished: 1 } } }, { state: { batch: 'expire', cleanup: true } }],
-  })
+  const moves = [{ state: { batch: { finished: 1 } } }, { state: { batch: 'expire', cleanup: true } }]
+  const { emulator, id } = await batchUnder({ match: RETRIEVE, do: moves })
   const batch = await retrieve(emulator, id)
   expect(counts(batch)).toEqual({ total: 3, succeeded: 1, expired: 2 })
   expect(batch).toMatchObject({ status: 'expired', results_url: null })
 })
 
 test('a move applies also if the rule then refuses the request', async () => {
-  const { emulator, id } = await batchUnder({
-    match: RETRIEVE,
-    do: [{ state: { batch: 'fail' } }, { respond: { status: 503 } }],
-  })
+  const actions = [{ state: { batch: 'fail' } }, { respond: { status: 503 } }]
+  const { emulator, id } = await batchUnder({ match: RETRIEVE, do: actions })
   expect((await emulator.get(`/batch-predictions/${id}`)).status).toBe(503)
   expect(emulator.state('batch_predictions')[0].status).toBe('failed')
 })
