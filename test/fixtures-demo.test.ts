@@ -170,18 +170,14 @@ const LOCAL = 'http://localhost:3000/oauth/callback'
 const REMOTE = 'https://app.example.com/oauth/callback'
 
 // The flow of drawings needs a user, the sync of the tools a right; the sync of inspections always fails.
-test.for<[token: string, name: string, redirect_uri: string, expected: object]>([
+test.for<[token: string, name: string, redirect_uri: string, told: object]>([
   [SERVICE, 'drawings', LOCAL, { error: 'mcp_oauth_requires_user_principal' }],
   [OWNER, 'drawings', LOCAL, { oauth_configured: true, tools_synced: true }],
   [MEMBER, 'drawings', LOCAL, { oauth_configured: true, tools_synced: false }],
   [OWNER, 'inspections', REMOTE, { oauth_configured: true, tools_synced: false }],
-])(
-  'in demo %s ends the flow of %s at %s',
-  { tags: ['R147'] },
-  async ([token, name, redirect_uri, expected]) => {
-    const ask = await serve('demo')
-    const grant = { state: `state-demo-${name}`, code: `code-demo-${name}`, redirect_uri }
-    const { body } = await ask(token, 'POST', `/organization/mcp-servers/mcp-${name}/oauth-callback`, grant)
-    expect(body).toMatchObject(expected)
-  },
-)
+])('in demo %s ends the flow of %s at %s', { tags: ['R147'] }, async ([token, name, redirect_uri, told]) => {
+  const ask = await serve('demo')
+  const grant = { state: `state-demo-${name}`, code: `code-demo-${name}`, redirect_uri }
+  const { body } = await ask(token, 'POST', `/organization/mcp-servers/mcp-${name}/oauth-callback`, grant)
+  expect(body).toMatchObject(told)
+})

@@ -32,7 +32,7 @@ test.for(everyStart)('$name has no time after its start ($seed, $clock)', async 
 })
 
 test.for([...SHIPPED_FIXTURES])(
-  'the same seed produces identical bytes for %s',
+  'the same seed gives the same bytes for %s',
   { tags: ['R296'] },
   async (name) => {
     expect(JSON.stringify(await documentOf(name))).toBe(JSON.stringify(await shippedEmulator(name)))

@@ -6,12 +6,8 @@ import { testEmulator } from '../support/emulator.ts'
 import { send } from '../support/send.ts'
 import { arm } from '../support/state-faults.ts'
 
-const second = {
-  id: 'second',
-  match: { operation: 'data-views.list' },
-  when: { nth: 2, by: 'tag' },
-  do: [{ respond: { status: 503 } }],
-}
+const match = { operation: 'data-views.list' }
+const second = { id: 'second', match, when: { nth: 2, by: 'tag' }, do: [{ respond: { status: 503 } }] }
 
 type Json = Record<string, unknown>
 

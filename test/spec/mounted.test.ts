@@ -142,22 +142,18 @@ test.for<[peer: string, options: TestEmulatorOptions, clock: number, page: numbe
   ['192.0.2.7', {}, 403, 403],
   ['2001:db8::7', {}, 403, 403],
   ['192.0.2.7', { controlToken: TOKEN }, 401, 200],
-])(
-  'a client at %s with the options %j reaches the control interface with %i, the dashboard with %i',
-  async (row) => {
-    const [peer, options, clock, page] = row
-    const { get } = await mounted(await testEmulator(options), [from(peer)])
-    const refused = await get(`${AT}/__emulator/clock`)
-    expect(refused.status).toBe(clock)
-    if (clock === 403)
-      expect(refused.text).toMatch(/closed to other machines.*startEmulator\(\{ controlToken/)
-    expect((await get(`${AT}/__emulator/ui/`)).status).toBe(page)
-    expect((await get(`${AT}/v1/data-views`)).status).toBe(200)
-    if (options.controlToken === undefined) return
-    const authorization = `Bearer ${TOKEN}`
-    expect((await get(`${AT}/__emulator/clock`, { authorization })).status).toBe(200)
-  },
-)
+])('a client at %s with %j reaches the control interface with %i, the dashboard with %i', async (row) => {
+  const [peer, options, clock, page] = row
+  const { get } = await mounted(await testEmulator(options), [from(peer)])
+  const refused = await get(`${AT}/__emulator/clock`)
+  expect(refused.status).toBe(clock)
+  if (clock === 403) expect(refused.text).toMatch(/closed to other machines.*startEmulator\(\{ controlToken/)
+  expect((await get(`${AT}/__emulator/ui/`)).status).toBe(page)
+  expect((await get(`${AT}/v1/data-views`)).status).toBe(200)
+  if (options.controlToken === undefined) return
+  const authorization = `Bearer ${TOKEN}`
+  expect((await get(`${AT}/__emulator/clock`, { authorization })).status).toBe(200)
+})
 
 test('a page of the same server may use the control interface, over TLS only one with https', async () => {
   const encrypted: RequestHandler = (req, _res, next) =>
