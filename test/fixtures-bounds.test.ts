@@ -62,9 +62,6 @@ test.for([
   [101, false],
 ] as const)('a page size of %i in the settings is accepted: %s', { tags: ['R284'] }, async ([size, good]) => {
   const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
-  if (good) expect(issues).toEqual([])
-  else {
-    expect(issues).toMatchObject([{ pointer: '/settings/lists.default_limit' }])
-    expect(issues[0]?.detail).toContain('from 1 to 100')
-  }
+  const detail = expect.stringContaining('from 1 to 100')
+  expect(issues).toMatchObject(good ? [] : [{ pointer: '/settings/lists.default_limit', detail }])
 })

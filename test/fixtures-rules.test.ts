@@ -69,12 +69,10 @@ test('extends never loses or duplicates an id', async () => {
   const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__', 'toString'))
   await fc.assert(
     fc.asyncProperty(ids, ids, async (below, above) => {
-      const from = (who: string, list: readonly string[]) => ({
-        collections: { pages: list.map((id) => ({ id, name: who })) },
-      })
+      const from = (name: string, list: readonly string[]) => ({ pages: list.map((id) => ({ id, name })) })
       const path = written({
-        'above.json': { extends: 'below.json', ...from('above', above) },
-        'below.json': from('below', below),
+        'above.json': { extends: 'below.json', collections: from('above', above) },
+        'below.json': { collections: from('below', below) },
       })
       const { collections } = await readFixtures(path)
       const merged = new Map((collections.pages as AnyRecord[]).map(({ id, name }) => [id, name]))

@@ -73,9 +73,8 @@ test.for(['demo', 'large'])('%s has the number of records that it declares', asy
   const { generate } = shipped(name)
   const written = { organizations: [1], ...shipped('demo').collections }
   const sizes = [...workspaceService.collections.keys()].map((each) => [each, records(document, each).length])
-  expect(sizes).toEqual(
-    sizes.map(([each = '']) => [each, (written[each]?.length ?? 0) + (generate[each] ?? 0)]),
-  )
+  const declared = (each: string | number = '') => (written[each]?.length ?? 0) + (generate[each] ?? 0)
+  expect(sizes).toEqual(sizes.map(([each]) => [each, declared(each)]))
 })
 
 test('empty has only the records that the API needs', async () => {
@@ -103,9 +102,8 @@ test('demo is small, its times are relative to the start, and its addresses are 
   const text = readFileSync(shippedFile('fixtures', 'demo.json'), 'utf8')
   expect(Buffer.byteLength(text)).toBeLessThan(60_000)
   expect(instantsIn(JSON.parse(text)).filter((time) => !/^-\d+[mhd]$/.test(time))).toEqual([])
-  const hosts = [...text.matchAll(/@([\w.]+)|:\/\/(?:[\w-]+\.)?([\w.]+)/g)].map(
-    ([, mail, web]) => mail ?? web,
-  )
+  const found = text.matchAll(/@([\w.]+)|:\/\/(?:[\w-]+\.)?([\w.]+)/g)
+  const hosts = [...found].map(([, mail, web]) => mail ?? web)
   expect([...new Set(hosts)].sort()).toEqual(['example.com', 'localhost'])
 })
 

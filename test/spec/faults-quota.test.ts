@@ -96,10 +96,9 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
 })
 
 test('the quota headers of a rule replace those of an admission policy', { tags: ['R265'] }, async () => {
-  const emulator = await underRule(
-    { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] },
-    batchEmulator({ 'limits.admission.concurrency': 0 }),
-  )
+  const quota: QuotaFault = { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' }
+  const full = batchEmulator({ 'limits.admission.concurrency': 0 })
+  const emulator = await underRule({ do: [{ quota }] }, full)
   const response = await emulator.post('/batch-predictions', aBatch())
   const fields = { limit: '7', retry_after: '4', policy: '"other";q=7', state: '"other";r=7;t=4' }
   expect([response.status, fieldsOf(response)]).toMatchObject([429, fields])

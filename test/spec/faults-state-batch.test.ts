@@ -46,11 +46,9 @@ test.for([
 })
 
 test('a held batch stays in its phase until it is released', async () => {
-  const { emulator, id } = await batchUnder({
-    match: RETRIEVE,
-    when: { sequence: ['hold', 'pass', 'release', 'pass'] },
-    actions: { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] },
-  })
+  const when = { sequence: ['hold', 'pass', 'release', 'pass'] }
+  const actions = { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] }
+  const { emulator, id } = await batchUnder({ match: RETRIEVE, when, actions })
   const seen = await retrieveAfter(emulator, id, '1s', '1h', '1s', '2s')
   const statuses = seen.map(({ status }) => status)
   expect(statuses).toEqual(['validating', 'validating', 'validating', 'in_progress'])

@@ -26,11 +26,9 @@ async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
 }
 
 test('cleanup applies only to a terminal batch, and cleanup: false does nothing', async () => {
-  const { emulator, id } = await batchUnder({
-    match: RETRIEVE,
-    when: { sequence: ['yes', 'no', 'yes'] },
-    actions: { yes: [{ state: { cleanup: true } }], no: [{ state: { cleanup: false } }] },
-  })
+  const when = { sequence: ['yes', 'no', 'yes'] }
+  const actions = { yes: [{ state: { cleanup: true } }], no: [{ state: { cleanup: false } }] }
+  const { emulator, id } = await batchUnder({ match: RETRIEVE, when, actions })
   const seen = await retrieveAfter(emulator, id, '0s', '1h', '0s')
   const views = seen.map(({ status, results_url }) => `${status} ${results_url === null}`)
   expect(views).toEqual(['validating true', 'completed false', 'completed true'])

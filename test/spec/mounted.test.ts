@@ -87,10 +87,8 @@ test('the dashboard is below the path of the mount', async () => {
 test('a path without a route gets a 404 that names the paths of the mount', async () => {
   const { get } = await mounted(await testEmulator())
   const { status, body } = await get(`${AT}/pages`)
-  expect([status, body.message]).toEqual([
-    404,
-    `Nothing is served at ${AT}/pages: the API is below ${AT}/v1, the control interface below ${AT}/__emulator, the dashboard at ${AT}/__emulator/ui/. Nearest: POST ${AT}/v1/pages.`,
-  ])
+  const message = `Nothing is served at ${AT}/pages: the API is below ${AT}/v1, the control interface below ${AT}/__emulator, the dashboard at ${AT}/__emulator/ui/. Nearest: POST ${AT}/v1/pages.`
+  expect([status, body.message]).toEqual([404, message])
 })
 
 const TOO_LATE =

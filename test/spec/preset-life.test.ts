@@ -79,11 +79,9 @@ test('a sequence that ends with pass is spent after its last step, and a rule pa
   const fail = [{ respond: { status: 503 } }]
   const when = { sequence: ['fail', 'pass', 'pass'] }
   const until = { virtual_time: '2026-03-01T12:01:00Z' }
-  for (const rule of [
-    { match: { operation: 'data-views.list' }, when, actions: { fail } },
-    { match: { operation: 'agents.list' }, when: { until }, do: fail },
-  ])
-    await emulator.control('POST', '/faults', rule)
+  const stepping = { match: { operation: 'data-views.list' }, when, actions: { fail } }
+  const timed = { match: { operation: 'agents.list' }, when: { until }, do: fail }
+  await emulator.control('POST', '/faults', [stepping, timed])
   const standing = async () => (await rules(emulator)).map(({ status }) => status)
   expect(await standing()).toEqual(['armed', 'armed'])
   expect(await statuses(emulator, 2)).toEqual([503, 200])

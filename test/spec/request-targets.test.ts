@@ -11,10 +11,8 @@ test.for(NO_PATHS)('the target %s is refused in the error format', { tags: ['R25
   const { text } = await overSocket(emulator.port, requestBytes({ path: target, headers }))
   expect(text).toMatch(/^HTTP\/1\.1 40[04] /)
   expect(text).toMatch(/X-RateLimit-Limit: 200\r\n/)
-  expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
-    status_code: expect.any(Number),
-    error: expect.any(String),
-  })
+  const error = { status_code: expect.any(Number), error: expect.any(String) }
+  expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject(error)
 })
 
 test.for([

@@ -45,14 +45,10 @@ test('a failed verification has the nearest requests, those with the fewest diff
   const { status, body } = await verify(match, { exactly: 1 })
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, actual: 0, expected: { exactly: 1 }, matched: [] })
-  expect(body.nearest[0]).toEqual({
-    id: 'default-000002',
-    method: 'POST',
-    path: '/v1/shelves/s1/books',
-    status: 201,
-    missed: [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }],
-    explain: '/__emulator/explain/default-000002',
-  })
+  const request = { id: 'default-000002', method: 'POST', path: '/v1/shelves/s1/books', status: 201 }
+  const missed = [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }]
+  const explain = '/__emulator/explain/default-000002'
+  expect(body.nearest[0]).toEqual({ ...request, missed, explain })
   expect(body.nearest.slice(1)).toMatchObject([
     { missed: [{ what: 'operation' }, { what: 'body /title' }] },
     { missed: [{ what: 'status' }, { what: 'body /title' }] },

@@ -56,15 +56,10 @@ test('a wait that times out fails with timed_out and the nearest requests', asyn
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
   const { status, body } = await wait(emulator, { ...LIST, status: 429 }, { timeout_ms: 20 })
-  expect(status).toBe(409)
-  expect(body).toMatchObject({
-    passed: false,
-    timed_out: true,
-    actual: 0,
-    expected: { at_least: 1 },
-    description: 'Not enough matching requests came within 20 ms.',
-    nearest: [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }],
-  })
+  const description = 'Not enough matching requests came within 20 ms.'
+  const ended = { passed: false, timed_out: true, actual: 0, expected: { at_least: 1 }, description }
+  const nearest = [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }]
+  expect([status, body]).toMatchObject([409, { ...ended, nearest }])
   expect(listening.size).toBe(0)
 })
 
