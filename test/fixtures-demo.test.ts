@@ -122,7 +122,6 @@ test.for<[token: string, path: string, ids: readonly string[]]>([
   [OWNER, '/data-views', ['view-defects', 'view-invoices', 'view-invoices-audit']],
   [OUTSIDER, '/data-views', ['view-possessions']],
   [OWNER, '/organization/mcp-servers', HARBOR],
-  [SERVICE, '/organization/mcp-servers', HARBOR],
   [OUTSIDER, '/organization/mcp-servers', ['mcp-track-access']],
   [OWNER, '/conversations', chats('budget', 'channel', 'chats', 'direct', 'takeoff', 'toolbox')],
   [MEMBER, '/conversations', chats('channel', 'chats', 'takeoff', 'toolbox')],

@@ -114,7 +114,6 @@ test.for([
   [{ collections: [] }, '/collections: must be an object'],
   [{ generate: 5 }, '/generate: must be an object'],
   [{ extends: 5 }, '/extends: must be a string'],
-  [{ extends: ['demo'] }, '/extends: must be a string'],
   [{ description: {} }, '/description: must be a string'],
   [{ organization: 'Larkmoor' }, '/organization: must be an object'],
 ] as const)('the document %j is refused', async ([document, message]) => {

@@ -12,7 +12,6 @@ const underClock = (fault: ClockFault, starting?: Promise<TestEmulator>): Promis
 test.for([
   ['-5m', 'Sun, 01 Mar 2026 11:55:00 GMT'],
   ['+2h', 'Sun, 01 Mar 2026 14:00:00 GMT'],
-  ['-PT1H', 'Sun, 01 Mar 2026 11:00:00 GMT'],
   ['-1000000d', 'Thu, 01 Jan 1970 00:00:00 GMT'],
   ['9000000d', 'Thu, 31 Dec 9998 23:59:59 GMT'],
 ] as const)('the Date of one response is off by %s, and the clock stays', async ([offset, date]) => {

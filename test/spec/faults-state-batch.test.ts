@@ -37,7 +37,6 @@ test.for([
   ['cancel', 'cancelling'],
   ['cleanup', 'in_progress'],
   ['hold', 'completed'],
-  ['release', 'expired'],
 ] as const)('%s does not change a batch that is %s', async ([move, status]) => {
   const { emulator, id } = await batchUnder()
   const before = await bring(emulator, id, status)
