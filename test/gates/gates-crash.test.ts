@@ -12,10 +12,8 @@ test('after a kill, the record of a request that waited after its handler is the
   const first = await spawnEmulator(argv)
   const { defaultSandbox: before } = connect(`http://127.0.0.1:${first.ready.port}`)
   const present = (await before.state.list('batch_predictions')).length
-  const gate = await before.gates.hold(
-    { operation: 'batch-predictions.create' },
-    { at: 'after-handler', release: { waiting: 2 } },
-  )
+  const opens = { at: 'after-handler', release: { waiting: 2 } } as const
+  const gate = await before.gates.hold({ operation: 'batch-predictions.create' }, opens)
   const sent = create(before).catch(cut)
   await gate.waiting()
   first.child.kill('SIGKILL')

@@ -1,7 +1,7 @@
-import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { aBatch, aPage, connect, type SandboxClient, startEmulator } from '../../src/index.ts'
 import { bothWays, refusalOf } from '../library/both-ways.ts'
+import { bearer, viaHttp } from '../support/wire-client.ts'
 
 const { ways, emulator } = bothWays()
 const CREATE = { operation: 'pages.create' } as const
@@ -23,10 +23,8 @@ test.for(ways)('%s: of two requests with one key, the first released creates', a
   const [first] = await gate.waiting()
   const b = batch(sandbox, 'one')
   const [, second] = await gate.waiting(2)
-  expect([first, second]).toMatchObject([
-    { gate: 'gate', at: 'before-handler', name: 'POST /v1/batch-predictions' },
-    { gate: 'gate', at: 'before-handler' },
-  ])
+  const held = { gate: 'gate', at: 'before-handler', name: 'POST /v1/batch-predictions' }
+  expect([first, second]).toMatchObject([held, held])
   expect(await count(sandbox, 'batch_predictions')).toBe(before)
   expect(await gate.release({ requests: [second ?? ''] })).toEqual([second])
   const created = await b
@@ -169,21 +167,15 @@ test.for(ways)('%s: a webhook that waits at a gate is sent when it is released',
 test('1,000 requests wait, the next one passes and says so, and all are released', async () => {
   await using sandbox = await connect(emulator().url).sandbox()
   await using gate = await sandbox.gates.hold({ operation: 'teamspace-users.list' }, { at: 'before-handler' })
-  const url = new URL(`${sandbox.baseUrl}/organization/teamspaces/teamspace-harbor/users`)
-  const get = () =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${sandbox.apiKey}` }
-      request(url, { agent: false, headers }, (res) => res.resume().on('end', () => resolve(res.statusCode)))
-        .on('error', reject)
-        .end()
-    })
+  const url = `${sandbox.baseUrl}/organization/teamspaces/teamspace-harbor/users`
+  const client = viaHttp()
+  const get = async () => (await client(url, { headers: bearer(String(sandbox.apiKey)) })).status
   const sent = Array.from({ length: 1_000 }, get)
   await gate.waiting(1_000, { timeoutMs: 60_000 })
   expect(await get()).toBeGreaterThan(0)
   const [entry] = await sandbox.requests.list({ operation: 'teamspace-users.list' })
-  expect(JSON.stringify(await sandbox.requests.explain(entry?.id ?? ''))).toContain(
-    'It passed the gate gate, at which too many requests waited already.',
-  )
+  const explained = JSON.stringify(await sandbox.requests.explain(entry?.id ?? ''))
+  expect(explained).toContain('It passed the gate gate, at which too many requests waited already.')
   expect(await gate.release()).toHaveLength(1_000)
   expect((await Promise.all(sent)).filter((status) => status === undefined)).toEqual([])
   expect(await sandbox.gates.list()).toMatchObject([{ held: [] }])
@@ -194,23 +186,16 @@ test.for(ways)('%s: an unmet wait and wrong names are refused with what waits', 
   await using gate = await sandbox.gates.hold(CREATE, { at: 'before-handler' })
   const sent = page(sandbox)
   const [held] = await gate.waiting()
-  expect(await refusalOf(gate.waiting(2, { timeoutMs: 1 }))).toMatchObject({
-    code: 'conflict',
-    detail: `2 did not wait at the gate gate within 1 ms. What waits there: POST /v1/pages (${held?.id}).`,
-  })
-  expect(await refusalOf(gate.release({ requests: ['nope'] }))).toMatchObject({
-    detail: `"nope" does not wait at the gate "gate". What waits there: POST /v1/pages (${held?.id}).`,
-  })
-  expect(await refusalOf(gate.release({ requests: ['a'], count: 1 }))).toMatchObject({
-    issues: [{ pointer: '/count' }],
-  })
-  for (const [match, at] of [
-    [CREATE, 'webhook'],
-    [{ webhook: '*' }, 'after-handler'],
-  ] as const)
-    expect(await refusalOf(sandbox.gates.hold(match, { at }))).toMatchObject({
-      issues: [{ pointer: '/do/0/gate/at' }],
-    })
+  const waits = `What waits there: POST /v1/pages (${held?.id}).`
+  const unmet = { code: 'conflict', detail: `2 did not wait at the gate gate within 1 ms. ${waits}` }
+  expect(await refusalOf(gate.waiting(2, { timeoutMs: 1 }))).toMatchObject(unmet)
+  const unknown = { detail: `"nope" does not wait at the gate "gate". ${waits}` }
+  expect(await refusalOf(gate.release({ requests: ['nope'] }))).toMatchObject(unknown)
+  const at = (pointer: string) => ({ issues: [{ pointer }] })
+  expect(await refusalOf(gate.release({ requests: ['a'], count: 1 }))).toMatchObject(at('/count'))
+  const hold = (...args: Parameters<typeof sandbox.gates.hold>) => refusalOf(sandbox.gates.hold(...args))
+  expect(await hold(CREATE, { at: 'webhook' })).toMatchObject(at('/do/0/gate/at'))
+  expect(await hold({ webhook: '*' }, { at: 'after-handler' })).toMatchObject(at('/do/0/gate/at'))
   await gate.release()
   expect((await sent).status).toBe(200)
 })

@@ -8,9 +8,8 @@ import { expectStandardError } from '../support/refusal.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
 import { underRule } from '../support/under-rule.ts'
 
-function underAuth(fault: AuthFault, when: When = {}, starting?: Promise<TestEmulator>) {
-  return underRule({ when, do: [{ auth: fault }] }, starting)
-}
+const underAuth = (fault: AuthFault, when: When = {}, starting?: Promise<TestEmulator>) =>
+  underRule({ when, do: [{ auth: fault }] }, starting)
 
 const callerOf = ({ sandbox }: TestEmulator) => sandbox.log.entries().at(-1)?.caller
 

@@ -6,14 +6,12 @@ import { armRule } from '../support/faults.ts'
 import { underRule } from '../support/under-rule.ts'
 
 /** A sandbox whose first request moves the clock. */
-function underClock(fault: ClockFault, starting?: Promise<TestEmulator>): Promise<TestEmulator> {
-  return underRule({ when: { nth: 1 }, do: [{ clock: fault }] }, starting)
-}
+const underClock = (fault: ClockFault, starting?: Promise<TestEmulator>): Promise<TestEmulator> =>
+  underRule({ when: { nth: 1 }, do: [{ clock: fault }] }, starting)
 
 test.for([
   ['-5m', 'Sun, 01 Mar 2026 11:55:00 GMT'],
   ['+2h', 'Sun, 01 Mar 2026 14:00:00 GMT'],
-  ['-PT1H', 'Sun, 01 Mar 2026 11:00:00 GMT'],
   ['-1000000d', 'Thu, 01 Jan 1970 00:00:00 GMT'],
   ['9000000d', 'Thu, 31 Dec 9998 23:59:59 GMT'],
 ] as const)('the Date of one response is off by %s, and the clock stays', async ([offset, date]) => {
@@ -33,13 +31,6 @@ test.for<[fault: ClockFault, now: string]>([
   const { body, headers } = await emulator.post('/pages', { name: 'Plan' })
   expect([body.created_at, emulator.now()]).toEqual([now, Date.parse(now)])
   expect(headers.get('date')).toBe(new Date(now).toUTCString())
-})
-
-test('due events of the new time run before the handler', async () => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  armRule(emulator.sandbox, { do: [{ clock: { advance: '1h' } }] })
-  expect((await emulator.get(`/batch-predictions/${id}`)).body.status).toBe('completed')
 })
 
 test('an advance beyond the last possible instant is refused, and the clock stays', async () => {
@@ -64,7 +55,7 @@ test('a request that is refused before the fault does not advance the clock', as
   expect(emulator.now()).toBe(Date.parse('2026-03-01T12:00:00Z'))
 })
 
-test('the clock also advances for an injected response, which is sent after that', async () => {
+test('the clock and its events also advance for an injected response, which is sent after that', async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator)
   armRule(emulator.sandbox, { do: [{ respond: { status: 503 } }, { clock: { advance: '1h' } }] })
@@ -80,11 +71,8 @@ test('a skew changes every instant of one response, but no client data and no re
   const right = await emulator.get(`/batch-predictions/${id}`)
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ clock: { skew: '-5m' } }] })
   const { body, headers } = await emulator.get(`/batch-predictions/${id}`)
-  expect(body).toEqual({
-    ...right.body,
-    created_at: '2026-03-01T11:55:00.000Z',
-    expires_at: '2026-03-02T11:55:00.000Z',
-  })
+  const shown = { created_at: '2026-03-01T11:55:00.000Z', expires_at: '2026-03-02T11:55:00.000Z' }
+  expect(body).toEqual({ ...right.body, ...shown })
   expect(headers.get('date')).toBe('Sun, 01 Mar 2026 11:55:00 GMT')
   const reset = Number(right.headers.get('x-ratelimit-reset'))
   expect(Number(headers.get('x-ratelimit-reset'))).toBe(reset - 300)

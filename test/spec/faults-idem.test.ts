@@ -12,13 +12,10 @@ function underIdem(fault: IdemFault, when: When = {}): Promise<TestEmulator> {
   return underRule({ match, when, do: [{ idem: fault }] }, batchEmulator())
 }
 
-function create(emulator: TestEmulator, body: object = aBatch(), key: KeyName = 'KU') {
-  return emulator.post('/batch-predictions', body, { key, headers: { 'idempotency-key': 'key-1' } })
-}
+const create = (emulator: TestEmulator, body: object = aBatch(), key: KeyName = 'KU') =>
+  emulator.post('/batch-predictions', body, { key, headers: { 'idempotency-key': 'key-1' } })
 
-function batchesOf(emulator: TestEmulator): number {
-  return emulator.state('batch_predictions').length
-}
+const batchesOf = (emulator: TestEmulator): number => emulator.state('batch_predictions').length
 
 test('a key can be in use, which is an assumption', { tags: ['U059'] }, async () => {
   const emulator = await underIdem({ concurrent: true })
@@ -53,11 +50,8 @@ test('a fault can make keys unique in the whole organization', { tags: ['U059'] 
 
 test('a fault can make keys unique for each API key', { tags: ['U059'] }, async () => {
   const emulator = await underIdem({ scope: 'api_key' })
-  const [first, other, again] = [
-    await create(emulator),
-    await create(emulator, aBatch(), 'KM'),
-    await create(emulator),
-  ]
+  const [first, other] = [await create(emulator), await create(emulator, aBatch(), 'KM')]
+  const again = await create(emulator)
   expect([other.status, batchesOf(emulator)]).toEqual([200, 2])
   expect(again.body.id).toBe(first.body.id)
 })

@@ -18,17 +18,13 @@ const SLOWLY = { 'batch.pace': { in_progress: { per_item: '1s' } } }
 const STRICT = { strict: true } as const
 const NAMES = { 'batch.names.items': 'items', 'batch.names.file_ref': 'file_id' }
 
-function itemsNamed(...ids: readonly string[]) {
-  return ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
-}
+const itemsNamed = (...ids: readonly string[]) => ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
 
-function scripted(emulator: TestEmulator, emu_script: string, more: object = {}) {
-  return createBatch(emulator, { metadata: { emu_script, project: 'north' }, ...more })
-}
+const scripted = (emulator: TestEmulator, emu_script: string, more: object = {}) =>
+  createBatch(emulator, { metadata: { emu_script, project: 'north' }, ...more })
 
-async function statusesOf(emulator: TestEmulator, id: string): Promise<string[]> {
-  return (await linesOf(emulator, id)).map(({ status }) => status)
-}
+const statusesOf = async (emulator: TestEmulator, id: string): Promise<string[]> =>
+  (await linesOf(emulator, id)).map(({ status }) => status)
 
 test('an item with emu:errored: is errored, and its error names the reason', async () => {
   const emulator = await batchEmulator()

@@ -1,16 +1,13 @@
 import { expect, test } from 'vitest'
-import { baseCollections, KEYS } from '../support/base-state.ts'
+import { baseCollections } from '../support/base-state.ts'
 import type { CallControl } from '../support/control.ts'
 import { alive, dataFolder, killedData, type Life } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
+import { send } from '../support/send.ts'
 import { arm } from '../support/state-faults.ts'
 
-const second = {
-  id: 'second',
-  match: { operation: 'data-views.list' },
-  when: { nth: 2, by: 'tag' },
-  do: [{ respond: { status: 503 } }],
-}
+const match = { operation: 'data-views.list' }
+const second = { id: 'second', match, when: { nth: 2, by: 'tag' }, do: [{ respond: { status: 503 } }] }
 
 type Json = Record<string, unknown>
 
@@ -19,10 +16,8 @@ async function standing(control: CallControl) {
   return data.map(({ id, matched, fired, counters }: Json) => ({ id, matched, fired, counters }))
 }
 
-async function get({ emulator }: Life): Promise<number> {
-  const headers = { authorization: `Bearer ${KEYS.KU}`, 'x-emulator-tag': 'a' }
-  return (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
-}
+const get = async (life: Life): Promise<number> =>
+  (await send(life, 'GET', '/v1/data-views', { headers: { 'x-emulator-tag': 'a' } })).status
 
 test('rules and counters survive a restart, and a kill before the first checkpoint', async () => {
   const data = dataFolder()

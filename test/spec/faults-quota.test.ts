@@ -28,56 +28,33 @@ async function under(quota: QuotaFault): Promise<TestResponse> {
 
 const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
 const LISTED: QuotaFault = { policy: 'org-concurrency', limit: 5, reset_in_s: 30, reject: true }
+const DRAFT = 'retry_after 30, policy "org-concurrency";q=5, state "org-concurrency";r=0;t=30'
+const ESCAPED = '"a \\"b\\" \\\\c"'
 
 // The virtual time is 1772366400.
-test.for<[what: string, quota: QuotaFault, status: number, fields: string]>([
-  ['the 429 of the service', REJECT, 429, 'limit 200, remaining 0, reset 1772366402, retry_after 2'],
+test.for<[quota: QuotaFault, status: number, fields: string]>([
+  [REJECT, 429, 'limit 200, remaining 0, reset 1772366402, retry_after 2'],
+  [{ reject: true, remaining: 17 }, 429, 'limit 200, remaining 17, reset 1772366460, retry_after 60'],
+  [{ remaining: 0, reset_in_s: 9 }, 200, 'limit 200, remaining 0, reset 1772366409, retry_after 9'],
+  [{ limit: 5 }, 200, 'limit 5, remaining 4, reset 1772366460'],
+  [{ ...LISTED, fields: 'both' }, 429, `limit 5, remaining 0, reset 1772366430, ${DRAFT}`],
+  [{ ...LISTED, fields: 'ietf' }, 429, DRAFT],
   [
-    'a 429 with a rest',
-    { reject: true, remaining: 17 },
-    429,
-    'limit 200, remaining 17, reset 1772366460, retry_after 60',
-  ],
-  [
-    'a success without a rest',
-    { remaining: 0, reset_in_s: 9 },
+    { policy: 'a "b" \\c', window_s: 9, fields: 'ietf' },
     200,
-    'limit 200, remaining 0, reset 1772366409, retry_after 9',
+    `policy ${ESCAPED};q=200;w=9, state ${ESCAPED};r=199;t=60`,
   ],
-  ['a success with another limit', { limit: 5 }, 200, 'limit 5, remaining 4, reset 1772366460'],
+  [{ fields: 'ietf' }, 200, 'policy "default";q=200;w=60, state "default";r=199;t=60'],
+  // An integer of these fields has at most 15 digits, and is not negative.
   [
-    'the fields of the IETF draft, too',
-    { ...LISTED, fields: 'both' },
-    429,
-    'limit 5, remaining 0, reset 1772366430, retry_after 30, policy "org-concurrency";q=5, state "org-concurrency";r=0;t=30',
-  ],
-  [
-    'the fields of the IETF draft alone, with an escaped name',
-    { ...LISTED, policy: 'a "b" \\c', window_s: 60, fields: 'ietf' },
-    429,
-    'retry_after 30, policy "a \\"b\\" \\\\c";q=5;w=60, state "a \\"b\\" \\\\c";r=0;t=30',
-  ],
-  [
-    'IETF fields of a success',
-    { fields: 'ietf' },
+    { reset_in_s: 1e300, window_s: 0.5, fields: 'ietf' },
     200,
-    'policy "default";q=200;w=60, state "default";r=199;t=60',
+    'policy "default";q=200;w=1, state "default";r=199;t=999999999999999',
   ],
-  [
-    'IETF integers of at most 15 digits',
-    { remaining: 3, reset_in_s: 1e300, window_s: 0.5, fields: 'ietf' },
-    200,
-    'policy "default";q=200;w=1, state "default";r=3;t=999999999999999',
-  ],
-  [
-    'no negative IETF integer',
-    { reset_in_s: -4, fields: 'ietf' },
-    200,
-    'policy "default";q=200;w=60, state "default";r=199;t=0',
-  ],
-  ['no rate-limit header', { fields: 'none' }, 200, ''],
-  ['no rate-limit header except Retry-After', { ...REJECT, fields: 'none' }, 429, 'retry_after 2'],
-])('a rule can send %s', { tags: ['R259', 'R262', 'R264', 'R265', 'R268'] }, async ([, quota, ...seen]) => {
+  [{ reset_in_s: -4, fields: 'ietf' }, 200, 'policy "default";q=200;w=60, state "default";r=199;t=0'],
+  [{ fields: 'none' }, 200, ''],
+  [{ ...REJECT, fields: 'none' }, 429, 'retry_after 2'],
+])('%j: a %i with %s', { tags: ['R259', 'R262', 'R264', 'R265', 'R268'] }, async ([quota, ...seen]) => {
   const response = await under(quota)
   const sent = Object.entries(fieldsOf(response)).map(([name, value]) => `${name} ${value}`)
   expect([response.status, sent.join(', ')]).toEqual(seen)
@@ -119,10 +96,9 @@ test.for<readonly [NonNullable<QuotaFault['reset_format']>, injected: string, re
 })
 
 test('the quota headers of a rule replace those of an admission policy', { tags: ['R265'] }, async () => {
-  const emulator = await underRule(
-    { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] },
-    batchEmulator({ 'limits.admission.concurrency': 0 }),
-  )
+  const quota: QuotaFault = { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' }
+  const full = batchEmulator({ 'limits.admission.concurrency': 0 })
+  const emulator = await underRule({ do: [{ quota }] }, full)
   const response = await emulator.post('/batch-predictions', aBatch())
   const fields = { limit: '7', retry_after: '4', policy: '"other";q=7', state: '"other";r=7;t=4' }
   expect([response.status, fieldsOf(response)]).toMatchObject([429, fields])

@@ -4,13 +4,13 @@ import { aBatch, batchEmulator, expectProblem } from '../support/batches.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { lastEntry } from '../support/send.ts'
 import { underRule } from '../support/under-rule.ts'
 
 const CREATE = '/batch-predictions'
 
-function responding(said: Respond, starting?: Promise<TestEmulator>): Promise<TestEmulator> {
-  return underRule({ do: [{ respond: said }] }, starting)
-}
+const responding = (said: Respond, starting?: Promise<TestEmulator>): Promise<TestEmulator> =>
+  underRule({ do: [{ respond: said }] }, starting)
 
 /** All that a request may change, except the counters of rules. */
 function content({ sandbox }: TestEmulator): unknown {
@@ -18,13 +18,8 @@ function content({ sandbox }: TestEmulator): unknown {
   return { collections, schedule, idempotency, counters: { ...counters, requests: 0 } }
 }
 
-function quotaOf({ headers }: TestResponse): (string | null)[] {
-  return ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
-}
-
-function lastOf({ sandbox }: TestEmulator) {
-  return sandbox.log.entries().at(-1)
-}
+const quotaOf = ({ headers }: TestResponse): (string | null)[] =>
+  ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
 
 test('an injected error has the standard body and quota headers', { tags: ['R239', 'R246'] }, async () => {
   const emulator = await responding({ status: 500 })
@@ -49,25 +44,15 @@ test('an injected error without effects changes nothing but quota', { tags: ['T0
 })
 
 test.for([
-  [401, 'unauthorized'],
-  [403, 'forbidden'],
-  [404, 'not_found'],
-  [408, 'request_timeout'],
-  [409, 'conflict'],
-  [410, 'results_gone'],
-  [413, 'payload_too_large'],
-  [418, 'bad_request'],
-  [422, 'validation_failed'],
-  [429, 'rate_limit_exceeded'],
-  [500, 'internal_error'],
-  [502, 'bad_gateway'],
-  [503, 'service_unavailable'],
-  [504, 'gateway_timeout'],
-  [507, 'internal_error'],
-] as const)('an injected %i has the code %s', async ([status, code]) => {
-  const emulator = await responding({ status })
+  ...['401 unauthorized', '403 forbidden', '404 not_found', '408 request_timeout', '409 conflict'],
+  ...['410 results_gone', '413 payload_too_large', '418 bad_request', '422 validation_failed'],
+  ...['429 rate_limit_exceeded', '500 internal_error', '502 bad_gateway', '503 service_unavailable'],
+  ...['504 gateway_timeout', '507 internal_error'],
+])('an injected error has the code of its status: %s', async (expected) => {
+  const emulator = await responding({ status: Number(expected.slice(0, 3)) })
   const response = await emulator.get('/agents')
-  expect([response.status, response.body.status_code, response.body.error]).toEqual([status, status, code])
+  const { status_code, error } = response.body
+  expect([`${response.status} ${error}`, `${status_code} ${error}`]).toEqual([expected, expected])
   expect(response.text).not.toMatch(/fault|rule-1|inject|emulator/i)
 })
 
@@ -127,6 +112,7 @@ test('a response of a proxy has no rate-limit headers, no error format and no as
 
 test('an injected error also replaces refusals, such as an unknown key or a used-up limit', async () => {
   const emulator = await responding({ status: 503 })
+  const code = 'service_unavailable'
   await emulator.control('POST', '/limits/agents.list/fill', { remaining: 0 })
   for (const response of [
     await emulator.get('/agents', { key: 'none' }),
@@ -134,15 +120,15 @@ test('an injected error also replaces refusals, such as an unknown key or a used
     await emulator.get('/agents', { token: 'nobody' }),
     await emulator.delete('/conversations/nothing'),
   ])
-    expect([response.status, response.body.error]).toEqual([503, 'service_unavailable'])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', error: { code: 'service_unavailable' } })
+    expect([response.status, response.body.error]).toEqual([503, code])
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsBefore', error: { code } })
 })
 
 test('an injected error with effects replaces the refusal of the handler', async () => {
   const emulator = await responding({ status: 502, effects: 'apply' })
   expect((await emulator.post('/pages', { name: 5 })).body.error).toBe('bad_gateway')
   expect(emulator.state('pages')).toEqual([])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsAfter', status: 502 })
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsAfter', status: 502 })
 })
 
 test('a fault can respond to a path without an operation, for every method', async () => {
@@ -174,7 +160,7 @@ test('a body action with effects: none prevents the handler', async () => {
   const response = await emulator.post('/pages', { name: 'Plan' })
   expect(response.status).toBe(200)
   expect(emulator.state('pages')).toEqual([])
-  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', status: 200 })
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ decided: 'faultsBefore', status: 200 })
 })
 
 test('the rule with the higher priority responds', async () => {

@@ -5,6 +5,7 @@ import type { Stage } from '../../src/server/http/faults/stage.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule, hasMatched, nextHeld } from '../support/faults.ts'
+import { fullDisk } from '../support/journal.ts'
 import { underRule } from '../support/under-rule.ts'
 import { bearer, overSocket, type RawRequest, requestBytes, viaFetch } from '../support/wire-client.ts'
 
@@ -72,6 +73,17 @@ test.for(cases)('a cut at %s by %s happens at its stage', async ([name, how, [, 
   const logged = { status: hasEffect ? 200 : 0, faults: { sent } }
   // No request begins on a connection that ends before its first byte.
   expect(emulator.sandbox.log.entries()).toMatchObject(at === 'accept' ? [] : [logged])
+})
+
+test.for<[at: Stage, times: number | null, status: number]>([
+  ['before-read', null, 507],
+  ['end', null, 507],
+  // A connection fault that cannot be counted is skipped.
+  ['accept', 1_000, 200],
+])('a cut at %s (times: %j) is a %i on a full disk', { tags: ['R123'] }, async ([at, times, status]) => {
+  const emulator = await underRule({ times, do: [cut(at, 'rst')] })
+  emulator.sandbox.store.journal = fullDisk
+  expect((await emulator.get('/data-views')).status).toBe(status)
 })
 
 test('a cut at before-read uses no quota, a cut at before-handler uses one request', async () => {
@@ -153,15 +165,8 @@ test.for([
   ['the end of the emulator', (emulator: TestEmulator) => emulator.emulator.close()],
 ] as const)('%s ends connections that are held at any stage', async ([, act]) => {
   const emulator = await testEmulator()
-  const stages = [
-    'before-read',
-    'before-handler',
-    'after-handler',
-    'after-head',
-    { bytes: 3 },
-    'end',
-  ] as const
-  const views = stages.map((at, n) => {
+  const all: Stage[] = ['before-read', 'before-handler', 'after-handler', 'after-head', { bytes: 3 }, 'end']
+  const views = all.map((at, n) => {
     armRule(emulator.sandbox, { match: { query: { limit: String(n + 1) } }, do: [cut(at, 'pause')] })
     const bytes = bytesOf(emulator, { path: `/v1/data-views?limit=${n + 1}` })
     return overSocket(emulator.emulator.port, bytes)

@@ -42,10 +42,8 @@ test('the reason why a rule did not fire contains no secret of the request', asy
     { query: { api_token: 'x' } },
   ])
     armRule(emulator.sandbox, { match, do: [{ respond: { status: 500 } }] })
-  await emulator.request('POST', '/agents/claim?api_token=canary-query', {
-    json: { claim_token: 'canary-claim' },
-    headers: { 'x-api-key': 'canary-header' },
-  })
+  const headers = { 'x-api-key': 'canary-header' }
+  await emulator.post('/agents/claim?api_token=canary-query', { claim_token: 'canary-claim' }, { headers })
   const entry = emulator.sandbox.log.entries().at(-1)
   expect(entry?.operation).toBe('agents.claim')
   expect(faultsOf(entry?.faults).map(({ fired }) => fired)).toEqual([false, false, false, false, false])

@@ -101,15 +101,9 @@ test('what arrives after them runs after them: a read, a control request, an unk
   // Express is loaded at the first request that needs it.
   await emulator.control('GET', '/health')
   const rule = { preset: 'server-error', id: 'late', match: { operation: 'pages.create' } }
-  const requests = [
-    page('One'),
-    page('Two'),
-    { path: '/v1/data-views' },
-    page('Three'),
-    { path: '/__emulator/faults', body: rule },
-    page('Four'),
-    { path: '/v1/nothing' },
-  ]
+  const [read, unknown] = [{ path: '/v1/data-views' }, { path: '/v1/nothing' }]
+  const arming = { path: '/__emulator/faults', body: rule }
+  const requests = [page('One'), page('Two'), read, page('Three'), arming, page('Four'), unknown]
   const statuses = [200, 200, 200, 200, 201, 500, 404]
   expect(statusesOf(await together(emulator, ...requests))).toEqual(statuses)
   expect(writes.slice(0, 2)).toEqual([2, 1])
@@ -138,8 +132,7 @@ test('when a response cannot be made, its connection is closed and the defect is
   emulator.sandbox.log.add = () => {
     throw new Error('a defect')
   }
-  await expect(fetch(`${emulator.baseUrl}/v1/pages`, { method: 'POST', body: '{}' })).rejects.toThrow(
-    'fetch failed',
-  )
+  const sent = fetch(`${emulator.baseUrl}/v1/pages`, { method: 'POST', body: '{}' })
+  await expect(sent).rejects.toThrow('fetch failed')
   expect(defects).toEqual([{ error: new Error('a defect') }])
 })

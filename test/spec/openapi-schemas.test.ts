@@ -50,9 +50,8 @@ test('every request body has a name, and so has every object in it', async () =>
   const { output_schema, metadata, items } = schemas.BatchPredictionsCreateRequest.properties
   const { parent } = schemas.PagesCreateRequest.properties
   const names = ['OutputSchema', 'BatchMetadata', 'BatchPredictionItem', 'PageParent']
-  expect([output_schema, metadata, items.items, parent]).toEqual(
-    names.map((name) => ({ $ref: `#/components/schemas/${name}` })),
-  )
+  const refs = names.map((name) => ({ $ref: `#/components/schemas/${name}` }))
+  expect([output_schema, metadata, items.items, parent]).toEqual(refs)
 })
 
 const { files: _, ...collections } = sampleRecords

@@ -45,32 +45,36 @@ test('a failed verification has the nearest requests, those with the fewest diff
   const { status, body } = await verify(match, { exactly: 1 })
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, actual: 0, expected: { exactly: 1 }, matched: [] })
-  expect(body.nearest[0]).toEqual({
-    id: 'default-000002',
-    method: 'POST',
-    path: '/v1/shelves/s1/books',
-    status: 201,
-    missed: [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }],
-    explain: '/__emulator/explain/default-000002',
-  })
+  const request = { id: 'default-000002', method: 'POST', path: '/v1/shelves/s1/books', status: 201 }
+  const missed = [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }]
+  const explain = '/__emulator/explain/default-000002'
+  expect(body.nearest[0]).toEqual({ ...request, missed, explain })
   expect(body.nearest.slice(1)).toMatchObject([
     { missed: [{ what: 'operation' }, { what: 'body /title' }] },
     { missed: [{ what: 'status' }, { what: 'body /title' }] },
   ])
 })
 
-test.for<[body: object, pointer: string, detail: RegExp]>([
-  [{}, '/match', /required/],
-  [{ match: { operation: 'books.lst' } }, '/match/operation', /Did you mean "books.list"\?/],
-  [{ match: { since: 'yesterday' } }, '/match/since', /^"yesterday" is neither an ISO 8601 instant/],
-  [{ match: { method: 'GET' }, count: {} }, '/count', /exactly/],
-  [{ match: { method: 'GET' }, count: { exactly: 1, at_least: 1 } }, '/count', /exactly/],
-  [{ match: { method: 'GET' }, count: { at_least: 2, at_most: 1 } }, '/count/at_least', /at_most/],
-  [{ match: { method: 'GET' }, count: { at_least: -1 } }, '/count/at_least', /0 to 100000/],
-  [{ match: { method: 'GET' }, cuont: {} }, '/cuont', /Did you mean "count"\?/],
-])('%j is refused', async ([body, pointer, detail]) => {
+const match = { method: 'GET' }
+
+test.for<[check: 'verify' | 'wait', body: object, pointer: string, detail: RegExp]>([
+  ['verify', {}, '/match', /required/],
+  ['verify', { match: { operation: 'books.lst' } }, '/match/operation', /Did you mean "books.list"\?/],
+  ['verify', { match: { since: 'yesterday' } }, '/match/since', /^"yesterday" is neither an ISO 8601/],
+  ['verify', { match, count: {} }, '/count', /exactly/],
+  ['verify', { match, count: { exactly: 1, at_least: 1 } }, '/count', /exactly/],
+  ['verify', { match, count: { at_least: 2, at_most: 1 } }, '/count/at_least', /at_most/],
+  ['verify', { match, count: { at_least: -1 } }, '/count/at_least', /0 to 100000/],
+  ['verify', { match, cuont: {} }, '/cuont', /Did you mean "count"\?/],
+  ['wait', { match: {} }, '/match', /at least one/],
+  ['wait', { match, count: 0 }, '/count', /./],
+  ['wait', { match, count: { exactly: 1 } }, '/count', /./],
+  ['wait', { match, timeout_ms: 0 }, '/timeout_ms', /from 1/],
+  ['wait', { match, timeout_ms: 600_001 }, '/timeout_ms', /to 600000/],
+  ['wait', { match, timeout: 5 }, '/timeout', /Did you mean "timeout_ms"\?/],
+])('%s of %j is refused', async ([check, body, pointer, detail]) => {
   const emulator = await controlEmulator()
-  const response = await emulator.call('POST', '/requests/verify', body)
+  const response = await emulator.call('POST', `/requests/${check}`, body)
   expect(response.status).toBe(400)
   expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
 })
