@@ -115,11 +115,10 @@ test('a deleted snapshot is not listed, and the 404 of an unknown one names the 
   expect((await control('GET', '/state')).body).toEqual(before)
 })
 
-test.for(['A', '(start)', 'x'.repeat(64)])('%j is refused as the name of a snapshot', async (name) => {
+test('an invalid name of a snapshot is refused with its place in the request', async () => {
   const { control } = await testEmulator()
-  const saved = await control('POST', '/snapshots', { name })
-  expect([saved.status, saved.body.details.errors[0].pointer]).toEqual([400, '/name'])
-  const imported = await control('PUT', `/snapshots/${name}`, (await control('GET', '/state')).body)
-  expect([imported.status, imported.body.details.errors[0].pointer]).toEqual([400, '/path/name'])
-  expect((await control('GET', '/snapshots')).body.data).toEqual([])
+  const saved = await control('POST', '/snapshots', { name: '(start)' })
+  const imported = await control('PUT', '/snapshots/(start)', (await control('GET', '/state')).body)
+  const pointers = [saved, imported].map(({ body }) => body.details.errors[0].pointer)
+  expect([saved.status, imported.status, ...pointers]).toEqual([400, 400, '/name', '/path/name'])
 })
