@@ -43,27 +43,6 @@ test('failed requests are those that were refused, and those that a fault made f
   expect(body).toMatchObject({ requests: 3, failed_requests: 2, last_request: { id: 'default-000003' } })
 })
 
-test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them alone', async () => {
-  const { control, in: sandbox, post, digest } = await testEmulator()
-  await post('/pages', { name: 'Plan' })
-  const others = digest()
-  const settings = { unknown_fields: 'reject' }
-  const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
-  const clock = '2030-01-02T00:00:00.000Z'
-  const made = await control('POST', '/sandboxes', { name: 'w1', fixtures, seed: 42, clock, settings })
-  expect(made.body).toMatchObject({ seed: 42, now: clock })
-  const w1 = sandbox('w1')
-  const before = (await w1('GET', '/state')).body
-  expect(before.settings).toEqual(settings)
-  await w1('POST', '/clock/advance', { by: '1h' })
-  await w1('PATCH', '/settings', { unknown_fields: null })
-  // Options of a reset apply once.
-  expect((await w1('POST', '/reset', { seed: 9 })).body).toMatchObject({ seed: 9, now: clock })
-  expect((await w1('POST', '/reset')).status).toBe(200)
-  expect((await w1('GET', '/state')).body).toEqual({ ...before, revision: expect.any(Number) })
-  expect(digest()).toBe(others)
-})
-
 const PACE = { rate: 60, skip_on_poll: true }
 
 test.for<[what: string, options: TestEmulatorOptions, body: object]>([

@@ -113,15 +113,6 @@ test('a reload replaces the scenario in every sandbox where it is active', async
   expect([await paths('w1'), await paths('w2'), await paths('default')]).toEqual([['/notes'], [], []])
 })
 
-test('a step that an older version scheduled calls the function of the newest version', async () => {
-  const naming = (name: string) =>
-    asking({ kind: 'put', collection: 'organizations', record: { id: 'org-9', name } })
-  const emulator = await started({ timeline: [{ at: '10m', do: naming('old') }] })
-  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: naming('new') }] } })
-  await emulator.pass('10m')
-  expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'new' })
-})
-
 test('the feed of events reports when a scenario is started, replaced and stopped', async () => {
   const emulator = await scenarioEmulator({ s: first })
   const feed = await follow(emulator.emulator.controlUrl, '?types=scenario')
