@@ -20,10 +20,8 @@ test.for<[what: string, prefix: string, said: Said, chosen: string, name: string
   ['nothing', '', {}, 'default', 'default', 200],
   ['the name default in the path', '/@default', {}, 'path', 'default', 200],
   ['the name default in the header', '', inHeader('default'), 'header', 'default', 200],
-  ['the name default in the key', '', inKey('default'), 'token', 'default', 200],
   ['a header twice with one value', '', inHeader(['w1', 'w1']), 'header', 'w1', 200],
   ['a suffix after a scheme in lower case', '', bearer(`bearer   ${KEYS.KU}@w1  `), 'token', 'w1', 200],
-  ['a suffix after a scheme in capitals', '', bearer(`BEARER ${KEYS.KU}@w1`), 'token', 'w1', 200],
   ['the last "@" of a key', '', bearer(`${KEY}@w2@w1`), 'token', 'w1', 401],
   ['a suffix without a key', '', bearer('Bearer @w1'), 'token', 'w1', 401],
   ['the path of a request without a key', '/@w1', { authorization: undefined }, 'path', 'w1', 401],
@@ -44,8 +42,7 @@ test.for<[what: string, prefix: string, said: Said, chosen: string, name: string
     const { store, log } = name === 'default' ? emulator.sandbox : sandboxOf(emulator, name)
     expect(log.entries()).toMatchObject([{ path: `${prefix}/v1/pages`, chosenBy }])
     expect([...store.rows('pages').values()]).toEqual(status === 200 ? [response.body] : [])
-    if (name === 'default') return
-    expect([emulator.digest(), emulator.sandbox.log.entries()]).toEqual([before, []])
+    if (name !== 'default') expect([emulator.digest(), emulator.sandbox.log.entries()]).toEqual([before, []])
   },
 )
 
@@ -99,8 +96,8 @@ test('sandboxes share no records, rate windows, idempotency keys and request ids
   const once = { json: aBatch(), headers: { 'idempotency-key': 'once' } }
   const create = (name: string) => send(emulator, 'POST', `/@${name}/v1/batch-predictions`, once)
   const views = (name: string) => send(emulator, 'GET', `/@${name}/v1/data-views`)
-  const [first, again, other] = [await create('w1'), await create('w1'), await create('w2')]
-  expect(again.body).toEqual(first.body)
+  expect((await create('w1')).body).toEqual((await create('w1')).body)
+  const other = await create('w2')
   expect(other.headers['x-emulator-request-id']).toBe('w2-000001')
   for (const name of ['w1', 'w2'])
     expect(sandboxOf(emulator, name).store.rows('batch_predictions').size).toBe(1)

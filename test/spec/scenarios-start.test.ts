@@ -144,8 +144,6 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
   ['settings that exclude each other', { settings: same }, '/settings/names.cloud_b', ''],
   ['a setting that is also given in short', { settings: { 'batch.pace': {} } }, '/pace', 'batch.pace'],
   ['a record', { fixtures: records }, '/fixtures/collections/files/0/name', ''],
-  ['a collection', { fixtures: { collections: { fils: [] } } }, '/fixtures/collections/fils', 'files'],
-  ['a member of fixtures', { fixtures: { colections: {} } }, '/fixtures/colections', 'collections'],
   ['an action', after({ stat: {} }), '/timeline/0/do/0/stat', 'state'],
   ['an action on a request', after({ state: byRequest }), '/timeline/0/do/0/state/id', 'no request'],
   ['a step that is too late', after({}, '3000000d'), '/timeline/0/at', 'last instant'],

@@ -34,7 +34,6 @@ const DAMAGES: readonly Damage[] = [
   ['a clock after its last instant', 'clock.now', '9999-01-01T00:00:00.000Z', '/clock/now', /9998/],
   ['a clock that runs backwards', 'clock.rate', -1, '/clock/rate', /at least 0/],
   ['an unknown setting', 'settings.unknown_field', 1, '/settings/unknown_field', /Did you mean/],
-  ['a wrong setting', 'settings.unknown_fields', 'no', '/settings/unknown_fields', /"reject"/],
   ['an unknown collection', 'collections.page', [], '/collections/page', /Did you mean "pages"/],
   ['a collection that is no array', 'collections.pages', {}, '/collections/pages', /array/],
   ['a wrong record', 'collections.files.0.pages', 'ten', '/collections/files/0/pages', /number/],
