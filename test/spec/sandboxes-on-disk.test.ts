@@ -6,13 +6,12 @@ import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { alive, dataFolder, organizations, putOrganization } from '../support/data-folder.ts'
 
 /** A folder with these persisted sandboxes, each with an organization of its name. */
-async function folderWith(names: readonly string[], rate = 0): Promise<string> {
+async function folderWith(names: readonly string[]): Promise<string> {
   const data = dataFolder()
   const { control, in: sandbox, emulator } = await alive(data)
   for (const name of names) {
     await control('POST', '/sandboxes', { name, persist: true, fixtures: 'demo' })
     await putOrganization(sandbox(name), name)
-    if (rate > 0) await sandbox(name)('PATCH', '/clock', { rate })
   }
   await emulator.close()
   return data
@@ -63,15 +62,14 @@ test('snapshots of a sandbox that is not open, requests?sandbox= and explain fin
 })
 
 test('a sandbox with a running clock is opened before its next event is due, one with a stopped clock is not', async () => {
-  const data = await folderWith(['running'], 1)
-  const still = await alive(data)
-  await still.control('POST', '/sandboxes', { name: 'still', persist: true, fixtures: 'demo' })
-  await still.emulator.close()
-  const [due, never] = ['running', 'still'].map((name) => {
-    const { wakes_at } = JSON.parse(readFileSync(join(data, 'sandboxes', `${name}.json`), 'utf8'))
-    return wakes_at
-  })
-  expect(never).toBe(null)
+  const data = await folderWith(['running', 'still'])
+  const before = await alive(data)
+  await before.in('running')('PATCH', '/clock', { rate: 1 })
+  await before.emulator.close()
+  const wakesAt = (name: string) =>
+    JSON.parse(readFileSync(join(data, `sandboxes/${name}.json`), 'utf8')).wakes_at
+  expect(wakesAt('still')).toBe(null)
+  const due = wakesAt('running')
   const { emulator } = await alive(data, { hostTime: () => Date.parse(due) - 30_000 })
   await expect.poll(() => openIn(emulator)).toEqual(['default', 'running'])
 })
@@ -112,20 +110,28 @@ test('a FIFO or half a document in place of a sandbox file affects only that san
   expect(await health()).toMatchObject({ status: 'ok', storage: [] })
 })
 
+test('a damaged journal refuses its sandbox until a start with --discard-journal', async () => {
+  const data = await folderWith(['a'])
+  writeFileSync(join(data, 'sandboxes/a.json.journal'), '')
+  const { in: sandbox, emulator } = await alive(data)
+  const { status, body } = await sandbox('a')('GET', '/state')
+  expect([status, body.message]).toEqual([507, expect.stringContaining('start with --discard-journal')])
+  await emulator.close()
+  const again = await alive(data, { discardJournal: true })
+  expect(await organizations(again.in('a'))).toContain('a')
+})
+
 test('more sandboxes on the disk than --max-open-sandboxes are refused with the fix', async () => {
   const data = await folderWith(['a', 'b', 'c'])
   const { control, in: sandbox, emulator } = await alive(data, { maxOpenSandboxes: 3 })
   for (const name of ['a', 'b']) expect(await organizations(sandbox(name))).toContain(name)
-  for (const refused of [
-    await sandbox('c')('GET', '/state'),
-    await control('POST', '/sandboxes', { name: 'd', persist: true }),
-  ]) {
-    const message = '3 sandboxes on the disk are open, the maximum.'
-    expect([refused.status, refused.body.message]).toEqual([409, message])
-    expect(refused.body.mitigation).toContain('--max-open-sandboxes')
-    // A sandbox that is deleted is lost.
-    expect(refused.body.mitigation).not.toMatch(/delete|remove/i)
-  }
+  const opened = await sandbox('c')('GET', '/state')
+  const made = await control('POST', '/sandboxes', { name: 'd', persist: true })
+  expect(made).toMatchObject({ status: 409, body: opened.body })
+  expect(opened.body.message).toBe('3 sandboxes on the disk are open, the maximum.')
+  expect(opened.body.mitigation).toContain('--max-open-sandboxes')
+  // A sandbox that is deleted is lost.
+  expect(opened.body.mitigation).not.toMatch(/delete|remove/i)
   expect((await control('POST', '/sandboxes', { name: 'in-memory' })).status).toBe(201)
   expect((await control('GET', '/health')).body.storage).toEqual([])
   expect((await control('DELETE', '/sandboxes/a')).status).toBe(204)

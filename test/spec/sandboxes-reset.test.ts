@@ -11,21 +11,17 @@ const VIEWS = [
 
 /** Makes one request of every operation, successful for each with a contract, and a few that are refused. */
 async function useEveryOperation(emulator: TestEmulator): Promise<void> {
-  const calls = await sampleCalls(emulator)
-  for (const { name, method, path, options } of calls) {
+  for (const { name, method, path, options } of await sampleCalls(emulator)) {
     const { status } = await emulator.request(method, path, options)
     expect([name, status < 400]).toEqual([name, true])
   }
-  const called = new Set(calls.map(({ name }) => name))
-  for (const { name, method, path } of emulator.sandbox.service.operations.values()) {
+  for (const { method, path } of emulator.sandbox.service.operations.values()) {
     const body = method === 'GET' ? {} : { json: {} }
-    if (!called.has(name)) await emulator.request(method, path.replaceAll(/\{\w+\}/g, 'x'), body)
+    await emulator.request(method, path.replaceAll(/\{\w+\}/g, 'x'), body)
   }
   await emulator.get('/nowhere')
   await emulator.post('/pages', { name: 7 })
   await emulator.get('/data-views', { key: 'none' })
-  const logged = emulator.sandbox.log.entries().map(({ operation }) => operation)
-  expect([...emulator.sandbox.service.operations.keys()].filter((name) => !logged.includes(name))).toEqual([])
 }
 
 /** Makes a change by every kind of control route. */
@@ -64,9 +60,8 @@ function told({ status, headers, text }: TestResponse): string {
 
 /** The responses to a fixed sequence of requests, with headers, and the state after it. */
 async function session(emulator: TestEmulator): Promise<string[]> {
-  const calls = await sampleCalls(emulator)
   const responses: string[] = []
-  for (const { method, path, options } of calls)
+  for (const { method, path, options } of await sampleCalls(emulator))
     responses.push(told(await emulator.request(method, path, options)))
   responses.push(JSON.stringify((await emulator.control('POST', '/clock/advance', { by: '30d' })).body))
   responses.push(contentOf(emulator.sandbox.document()))
@@ -102,9 +97,4 @@ test('after every operation and every kind of intervention a sandbox equals itse
   expect(withoutPorts(await views(used))).toBe(withoutPorts(await views(fresh)))
   // State outside the document would change these later responses.
   expect(withoutPorts(await session(used))).toBe(withoutPorts(await session(fresh)))
-  const start = contentOf((await testEmulator({ collections: sampleRecords })).sandbox.document())
-  for (const path of ['/reset', '/reset', '/snapshots/base/restore', '/reset']) {
-    await used.control('POST', path)
-    expect([path, contentOf(used.sandbox.document()) === start]).toEqual([path, path === '/reset'])
-  }
 })

@@ -23,46 +23,40 @@ function busyEmulator(url: string) {
 
 const silent = () => new Promise<undefined>(() => {})
 
-test.for([true, false])(
-  'an advance in progress ends when its sandbox is deleted (persist: %s)',
-  async (persist) => {
-    const receiver = await webhookReceiver(silent)
-    const { control, in: callIn, said, emulator } = await alive(dataFolder())
-    const fixtures = busyEmulator(receiver.url)
-    expect((await control('POST', '/sandboxes', { name: 'w', persist, fixtures })).status).toBe(201)
-    const sandbox = emulator.sandboxes.get('w')
-    await receiver.arrived(1)
-    const passing = callIn('w')('POST', '/clock/advance', { by: '24h' })
-    await expect.poll(() => sandbox?.deliveries.isIdle).toBe(false)
-    await new Promise(setImmediate)
-    expect((await control('DELETE', '/sandboxes/w')).status).toBe(204)
-    expect(await passing).toMatchObject({ status: 404, body: { error: 'not_found' } })
-    expect(sandbox?.store.rows('agent_runs').size).toBe(0)
-    expect(said).toEqual([])
-  },
-)
+test('an advance in progress ends when its sandbox is deleted', async () => {
+  const receiver = await webhookReceiver(silent)
+  const { control, in: callIn, said, emulator } = await alive(dataFolder())
+  const fixtures = busyEmulator(receiver.url)
+  expect((await control('POST', '/sandboxes', { name: 'w', fixtures })).status).toBe(201)
+  const sandbox = emulator.sandboxes.get('w')
+  await receiver.arrived(1)
+  const passing = callIn('w')('POST', '/clock/advance', { by: '24h' })
+  await expect.poll(() => sandbox?.deliveries.isIdle).toBe(false)
+  await new Promise(setImmediate)
+  expect((await control('DELETE', '/sandboxes/w')).status).toBe(204)
+  expect(await passing).toMatchObject({ status: 404, body: { error: 'not_found' } })
+  expect(sandbox?.store.rows('agent_runs').size).toBe(0)
+  expect(said).toEqual([])
+})
 
-test.for([true, false])(
-  'nothing is written to a sandbox during its deletion (persist: %s)',
-  async (persist) => {
-    const data = dataFolder()
-    const { control, in: callIn, emulator, said } = await alive(data)
-    await control('POST', '/sandboxes', { name: 'w', persist })
-    await callIn('w')('POST', '/snapshots', { name: 's' })
-    const { sandboxes } = emulator
-    const sandbox = sandboxes.show('w').sandbox
-    const snapshots = sandboxes.snapshots(sandbox)
-    const [saving, removing] = [snapshots.save('begun'), sandboxes.delete('w')]
-    while (sandboxes.get('w') !== undefined) await Promise.resolve()
-    const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t'), sandboxes.open('w')]
-    const codes = await Promise.all(late.map((each) => each.catch(({ code }) => code)))
-    expect(codes).toEqual(late.map(() => 'not_found'))
-    await Promise.all([saving, removing])
-    expect(() => setClock(sandbox, { rate: 5 })).toThrow('has been removed')
-    expect(filesIn(data)).toEqual(['default.json'])
-    expect(said).toEqual([])
-  },
-)
+test('nothing is written to a sandbox during its deletion', async () => {
+  const data = dataFolder()
+  const { control, in: callIn, emulator, said } = await alive(data)
+  await control('POST', '/sandboxes', { name: 'w', persist: true })
+  await callIn('w')('POST', '/snapshots', { name: 's' })
+  const { sandboxes } = emulator
+  const sandbox = sandboxes.show('w').sandbox
+  const snapshots = sandboxes.snapshots(sandbox)
+  const [saving, removing] = [snapshots.save('begun'), sandboxes.delete('w')]
+  while (sandboxes.get('w') !== undefined) await Promise.resolve()
+  const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t'), sandboxes.open('w')]
+  const codes = await Promise.all(late.map((each) => each.catch(({ code }) => code)))
+  expect(codes).toEqual(late.map(() => 'not_found'))
+  await Promise.all([saving, removing])
+  expect(() => setClock(sandbox, { rate: 5 })).toThrow('has been removed')
+  expect(filesIn(data)).toEqual(['default.json'])
+  expect(said).toEqual([])
+})
 
 test('no sandbox is created once the emulator closes, so that no file stays locked', async () => {
   const data = dataFolder()

@@ -5,15 +5,18 @@ import { mountPath } from '../support/transport.ts'
 const namesIn = async ({ control }: TestEmulator) =>
   (await control('GET', '/sandboxes')).body.data.map(({ name }: { name: string }) => name)
 
-test('a list shows every sandbox: name, clock, seed, size and paths', async () => {
-  const { control, post, sandbox } = await testEmulator()
-  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 7 })
+test('a list shows every sandbox: name, current instant, seed, size and paths, which lead to it', async () => {
+  let host = Date.parse('2026-03-01T12:00:00.000Z')
+  const { control, post, sandbox, send } = await testEmulator({ rate: 2, hostTime: () => host })
+  const made = await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 7 })
+  expect([made.status, (await control('GET', '/sandboxes/w1')).body]).toEqual([201, made.body])
   await post('/pages', { name: 'Plan' })
+  host += 60_000
   const rows = Object.values(sandbox.document().collections)
   const records = rows.reduce((sum, { length }) => sum + length, 0)
-  const at = '2026-03-01T12:00:00.000Z'
-  const common = { state: 'open', persist: false, now: at, rate: 0, failed_requests: 0 }
-  const last_request = { id: 'default-000001', at }
+  const now = '2026-03-01T12:02:00.000Z'
+  const common = { state: 'open', persist: false, now, rate: 2, failed_requests: 0 }
+  const last_request = { id: 'default-000001', at: '2026-03-01T12:00:00.000Z' }
   const paths = (prefix: string) => ({
     base_url_path: `${mountPath()}${prefix}/v1`,
     control_url_path: `${mountPath()}${prefix}/__emulator`,
@@ -24,6 +27,10 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
     { ...common, name: 'default', seed: 1, revision: 1, records, requests: 1, last_request, ...paths('') },
     { ...common, name: 'w1', seed: 7, revision: 0, requests: 0, last_request: null, ...paths('/@w1') },
   ])
+  const get = (path: string) => send(path, { method: 'GET', headers: {} })
+  expect(JSON.parse((await get(`${made.body.control_url_path}/state`)).text).sandbox).toBe('w1')
+  expect((await get(`${made.body.base_url_path}/data-views`)).status).toBe(401)
+  expect((await control('GET', '/sandboxes/w1')).body).toMatchObject({ requests: 1, failed_requests: 1 })
 })
 
 test('failed requests are those that were refused, and those that a fault made fail', async () => {
@@ -34,40 +41,6 @@ test('failed requests are those that were refused, and those that a fault made f
   await post('/pages', { name: 'Plan' })
   const { body } = await control('GET', '/sandboxes/default')
   expect(body).toMatchObject({ requests: 3, failed_requests: 2, last_request: { id: 'default-000003' } })
-})
-
-test('a creation is a 201 with the fields of the list, and the paths in it lead to the sandbox', async () => {
-  const { control, send } = await testEmulator()
-  const clock = '2030-05-06T07:08:09.000Z'
-  const made = await control('POST', '/sandboxes', { name: 'w1', clock })
-  expect(made.status).toBe(201)
-  expect((await control('GET', '/sandboxes/w1')).body).toEqual(made.body)
-  const get = (path: string) => send(path, { method: 'GET', headers: { authorization: 'Bearer live_owner' } })
-  expect(JSON.parse((await get(`${made.body.control_url_path}/clock`)).text).now).toBe(clock)
-  expect((await get(`${made.body.base_url_path}/data-views`)).status).toBe(200)
-  expect((await control('GET', '/sandboxes/w1')).body.requests).toBe(1)
-  expect((await control('GET', '/sandboxes/default')).body.requests).toBe(0)
-})
-
-test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them alone', async () => {
-  const { control, in: sandbox, post, digest } = await testEmulator()
-  await post('/pages', { name: 'Plan' })
-  const others = digest()
-  const settings = { unknown_fields: 'reject' }
-  const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
-  const clock = '2030-01-02T00:00:00.000Z'
-  const made = await control('POST', '/sandboxes', { name: 'w1', fixtures, seed: 42, clock, settings })
-  expect(made.body).toMatchObject({ seed: 42, now: clock })
-  const w1 = sandbox('w1')
-  const before = (await w1('GET', '/state')).body
-  expect(before.settings).toEqual(settings)
-  await w1('POST', '/clock/advance', { by: '1h' })
-  await w1('PATCH', '/settings', { unknown_fields: null })
-  // Options of a reset apply once.
-  expect((await w1('POST', '/reset', { seed: 9 })).body).toMatchObject({ seed: 9, now: clock })
-  expect((await w1('POST', '/reset')).status).toBe(200)
-  expect((await w1('GET', '/state')).body).toEqual({ ...before, revision: expect.any(Number) })
-  expect(digest()).toBe(others)
 })
 
 const PACE = { rate: 60, skip_on_poll: true }
@@ -86,14 +59,6 @@ test.for<[what: string, options: TestEmulatorOptions, body: object]>([
     await sandbox('w1')('POST', '/reset', reset)
   }
   expect((await sandbox('w1')('GET', '/clock')).body).toMatchObject(PACE)
-})
-
-test('the list shows the current instant of a running clock, also of an unused sandbox', async () => {
-  let now = Date.parse('2026-03-01T12:00:00.000Z')
-  const { control } = await testEmulator({ rate: 2, hostTime: () => now })
-  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
-  now += 60_000
-  expect((await control('GET', '/sandboxes/w1')).body.now).toBe('2026-03-01T12:02:00.000Z')
 })
 
 test('a name that is taken is a conflict with a mitigation, and its sandbox stays unchanged', async () => {
@@ -148,14 +113,13 @@ const both = {
   from_snapshot: 'base',
   fixtures: 'empty',
   seed: 1,
-  clock: '2026-01-01T00:00:00.000Z',
+  clock: '2026-01-01T00:00:00Z',
   settings: {},
 }
 
 test.for<[what: string, body: object, pointers: string[], detail: string]>([
   ['no name', { name: undefined }, ['/name'], ''],
   ['a name in capitals', { name: 'W1' }, ['/name'], 'lower-case'],
-  ['a name with a slash', { name: 'a/b' }, ['/name'], ''],
   ['a name of 64 characters', { name: 'a'.repeat(64) }, ['/name'], '1 to 63'],
   ['an unknown member', { fixture: 'empty' }, ['/fixture'], 'Did you mean "fixtures"?'],
   ['a file as fixtures', { fixtures: '/etc/passwd' }, ['/fixtures'], ''],
@@ -164,7 +128,6 @@ test.for<[what: string, body: object, pointers: string[], detail: string]>([
   ['a clock without a zone', { clock: '2030-01-02T00:00:00' }, ['/clock'], ''],
   ['a rate below 0', { rate: -1 }, ['/rate'], ''],
   ['an unknown setting', { settings: { unknown_field: 'reject' } }, ['/settings/unknown_field'], ''],
-  ['a wrong setting', { settings: { unknown_fields: 'no' } }, ['/settings/unknown_fields'], ''],
   ['settings that are no object', { settings: [] }, ['/settings'], ''],
   ['persist that is no boolean', { persist: 'yes' }, ['/persist'], ''],
   ['a snapshot and more', both, ['/fixtures', '/seed', '/clock', '/settings'], 'a snapshot has its own'],

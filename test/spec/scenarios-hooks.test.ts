@@ -106,8 +106,9 @@ test('hooks that call each other endlessly are stopped and reported', async () =
   const emulator = await started(s, { collections: { agents, agent_runs } })
   const { failed, events } = await emulator.pass('1h')
   expect(failed).toMatchObject([{ ref: 'scenario/s/on/agent-run.dropped' }])
-  expect(failed[0].error).toContain(`Hooks have caused a chain of ${MAX_HOPS} calls of hooks`)
-  expect(failed[0].error).toContain('so the hook on agent-run.dropped is not called again')
+  expect(failed[0].error).toMatch(
+    /^Hooks have caused a chain of 100 calls .+ on agent-run\.dropped is not called/,
+  )
   expect(events.filter(({ kind }: { kind: string }) => kind === 'scenario.call').length).toBe(MAX_HOPS)
   expect((await emulator.active()).pending_calls).toBe(0)
 })

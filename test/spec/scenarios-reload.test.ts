@@ -48,9 +48,8 @@ test('a newer version of the active script replaces its rules, stubs, settings, 
   expect(await emulator.active()).toMatchObject({ generation: 2, started_at, hooks, problem: null })
   expect([emulator.records(), emulator.now()]).toEqual([records, now])
   const rules = await faultsOf(emulator)
-  expect(
-    Object.fromEntries(rules.map(({ id, matched }: { id: string; matched: number }) => [id, matched])),
-  ).toEqual({ kept: 1, changed: 0, armed: 0, new: 0 })
+  const counts = rules.map(({ id, matched }: { id: string; matched: number }) => `${id} ${matched}`)
+  expect(counts).toEqual(['kept 1', 'changed 0', 'armed 0', 'new 0'])
   expect((await emulator.get('/search')).body).toBe('second')
   const settings = { 'lists.order': 'newest', 'batch.pace': { validating: '1s' } }
   expect(await overridesOf(emulator)).toEqual(settings)
@@ -112,15 +111,6 @@ test('a reload replaces the scenario in every sandbox where it is active', async
   const paths = async (name: string) =>
     (await emulator.in(name)('GET', '/stubs')).body.data.map(({ path }: { path: string }) => path)
   expect([await paths('w1'), await paths('w2'), await paths('default')]).toEqual([['/notes'], [], []])
-})
-
-test('a step that an older version scheduled calls the function of the newest version', async () => {
-  const naming = (name: string) =>
-    asking({ kind: 'put', collection: 'organizations', record: { id: 'org-9', name } })
-  const emulator = await started({ timeline: [{ at: '10m', do: naming('old') }] })
-  emulator.scenarios.swap({ s: { timeline: [{ at: '10m', do: naming('new') }] } })
-  await emulator.pass('10m')
-  expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'new' })
 })
 
 test('the feed of events reports when a scenario is started, replaced and stopped', async () => {

@@ -1,9 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type Emulator, startEmulator } from 'agent-workspace-emulator'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
-import type { JsonObject } from '../../src/core/json.ts'
-import { openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { baseCollections, KEYS, START } from '../support/base-state.ts'
 import { aBatch, someItems } from '../support/batches.ts'
 import { controlOf } from '../support/control.ts'
@@ -12,58 +11,48 @@ import { bearer, type ClientView, viaFetch } from '../support/wire-client.ts'
 import { parse } from './presets/views.ts'
 
 // All tests share one emulator, so that its scripts are loaded once. Each test has its own sandbox.
-let emulator: RunningEmulator
+let emulator: Emulator
 
 beforeAll(async () => {
   const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
-  emulator = await openEmulator({
-    port: 0,
-    clock: START,
-    rate: 0,
-    ephemeral: true,
-    fixtures: { collections: { ...baseCollections, files } } as unknown as JsonObject,
-    scenarios: 'scenarios',
-  })
+  const fixtures = { collections: { ...baseCollections, files } }
+  const start = { port: 0, clock: START, rate: 0, ephemeral: true, scenarios: 'scenarios' }
+  emulator = await startEmulator({ ...start, fixtures })
 })
 
 afterAll(() => emulator.close())
 
 /** Starts a shipped scenario in a sandbox with its name. */
 async function under(name: string) {
-  const control = controlOf(emulator, name)
-  const { status, body } = await control('POST', `/scenarios/${name}/start`)
-  expect(status, JSON.stringify(body)).toBe(200)
+  const { baseUrl, batches, clock, scenarios, settings, webhooks } = await emulator.sandbox(name)
+  await scenarios.start(name)
   const call = (method: string, path: string, json?: unknown, headers = {}): Promise<ClientView> =>
-    viaFetch(`http://127.0.0.1:${emulator.port}/@${name}/v1${path}`, {
+    viaFetch(`${baseUrl}${path}`, {
       method,
       headers: { ...bearer(KEYS.KU), ...headers },
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     })
-  const create = async (changes: Parameters<typeof aBatch>[0] = {}): Promise<string> =>
-    parse((await call('POST', '/batch-predictions', aBatch(changes))).body).id
   return {
-    call,
-    control,
-    create,
-    advance: async (by: string) => (await control('POST', '/clock/advance', { by })).body,
+    ...{ batches, call, settings, webhooks },
+    create: async (changes: Parameters<typeof aBatch>[0] = {}): Promise<string> =>
+      parse((await call('POST', '/batch-predictions', aBatch(changes))).body).id,
+    advance: (by: string) => clock.advance(by),
     poll: async (id: string) => parse((await call('GET', `/batch-predictions/${id}`)).body),
     results: (id: string) => call('GET', `/batch-predictions/${id}/results`),
+    cancel: (id: string) => call('POST', `/batch-predictions/${id}/cancel`),
   }
 }
 
 const linesIn = (text = ''): string[] => text.trim().split('\n')
 
 test('every shipped scenario is valid and has a description', async () => {
-  const { body } = await controlOf(emulator, 'default')('GET', '/scenarios')
+  const { data } = (await controlOf(emulator)('GET', '/scenarios')).body
   const files = readdirSync('scenarios').filter((file) => !file.startsWith('_'))
-  expect(body.data.map(({ file }: { file: string }) => file.split('/').at(-1))).toEqual(files.sort())
-  const said = new Map((await builtInScenarios(resolve('scenarios'))).map((each) => [each.name, each]))
-  for (const { name, valid, error, description } of body.data) {
-    expect([valid, error]).toEqual([true, null])
-    expect(description.length).toBeGreaterThan(20)
-    // builtInScenarios reads the description from the source of the script, without running it.
-    expect(said.get(name)?.description).toBe(description)
-  }
+  expect(data.map(({ file }: { file: string }) => file.split('/').at(-1))).toEqual(files.sort())
+  // The description is also read from the source of the script, without running it.
+  const read = new Map((await builtInScenarios(resolve('scenarios'))).map((each) => [each.name, each]))
+  for (const { name, valid, error, description } of data)
+    expect([valid, error, description]).toEqual([true, null, read.get(name)?.description])
 })
 
 test('happy-path: four polls show four states up to completed', async () => {
@@ -98,7 +87,7 @@ test('rate-limit-storm: each policy refuses a creation once, and polls have Retr
 })
 
 test('flaky-network: a client that retries with a key completes one batch, exactly once', async () => {
-  const { call, control, advance } = await under('flaky-network')
+  const { batches, call, advance } = await under('flaky-network')
   const meets: string[] = []
   const persistent = async (method: string, path: string, json?: unknown): Promise<ClientView> => {
     for (let n = 0; n < 6; n++) {
@@ -114,13 +103,12 @@ test('flaky-network: a client that retries with a key completes one batch, exact
   const { body } = await persistent('GET', `/batch-predictions/${id}/results`)
   expect(linesIn(body)).toHaveLength(3)
   expect(meets.slice(0, 4)).toEqual(['broken', 'broken', '503', 'broken'])
-  expect((await control('GET', '/state/batch_predictions')).body.data).toHaveLength(1)
+  expect(await batches.list()).toHaveLength(1)
 })
 
 test('partial-failure: the batch completes, but some of its items are errored', async () => {
   const { create, poll, results, advance } = await under('partial-failure')
-  const items = [...someItems(5), { custom_id: 'bad-scan', file_id: 'file-pdf' }]
-  const id = await create({ items })
+  const id = await create({ items: [...someItems(5), { custom_id: 'bad-scan', file_id: 'file-pdf' }] })
   await advance('1h')
   expect(await poll(id)).toMatchObject({ status: 'completed', request_counts: { succeeded: 4, errored: 2 } })
   const lines = linesIn((await results(id)).body).map(parse)
@@ -132,20 +120,15 @@ test('expired-batch: the window ends with some items finished and the rest expir
   const { create, poll, advance } = await under('expired-batch')
   const id = await create({ items: 40 })
   await advance('24h')
-  const { status, request_counts } = await poll(id)
-  expect(status).toBe('expired')
-  expect(request_counts).toMatchObject({ total: 40, succeeded: 24, expired: 16 })
+  const request_counts = { total: 40, succeeded: 24, expired: 16 }
+  expect(await poll(id)).toMatchObject({ status: 'expired', request_counts })
 })
 
 test('cleaned-up-results: 410 as soon as the batch has ended, in each way', async () => {
-  const { call, control, create, poll, results, advance } = await under('cleaned-up-results')
-  await control('PATCH', '/settings', { 'batch.pace': { validating: 'hold' } })
-  const ends: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
-    completed: (id) => control('POST', `/batches/${id}/complete`),
-    failed: (id) => control('POST', `/batches/${id}/fail`),
-    expired: (id) => control('POST', `/batches/${id}/expire`),
-    cancelled: (id) => call('POST', `/batch-predictions/${id}/cancel`),
-  }
+  const { batches, cancel, create, poll, results, advance, settings } = await under('cleaned-up-results')
+  await settings.change({ 'batch.pace': { validating: 'hold' } })
+  const { complete, expire, fail } = batches
+  const ends = { completed: complete, failed: fail, expired: expire, cancelled: cancel }
   for (const [status, end] of Object.entries(ends)) {
     const id = await create()
     await end(id)
@@ -156,35 +139,33 @@ test('cleaned-up-results: 410 as soon as the batch has ended, in each way', asyn
 })
 
 test('idempotency-conflict: in use, then lost, then replayed', async () => {
-  const { call, control } = await under('idempotency-conflict')
+  const { batches, call } = await under('idempotency-conflict')
   const send = (body: object) => call('POST', '/batch-predictions', body, { 'Idempotency-Key': 'k-1' })
   expect((await send(aBatch())).status).toBe(409)
   expect((await send(aBatch())).error).toBeDefined()
   const replay = await send(aBatch())
-  const { data } = (await control('GET', '/state/batch_predictions')).body
-  expect(data.map(({ id }: { id: string }) => id)).toEqual([parse(replay.body).id])
+  expect((await batches.list()).map(({ id }) => id)).toEqual([parse(replay.body).id])
   expect((await send(aBatch({ prompt: 'Another.' }))).status).toBe(409)
 })
 
 test('cancel-race: the first cancel is too late, the next one takes 10 s', async () => {
-  const { call, create, poll, advance } = await under('cancel-race')
+  const { cancel, create, poll, advance } = await under('cancel-race')
   const [first, second] = [await create(), await create()]
   await advance('2s')
-  expect((await call('POST', `/batch-predictions/${first}/cancel`)).status).toBe(409)
+  expect((await cancel(first)).status).toBe(409)
   expect((await poll(first)).status).toBe('completed')
-  expect((await call('POST', `/batch-predictions/${second}/cancel`)).status).toBe(200)
+  expect((await cancel(second)).status).toBe(200)
   expect((await poll(second)).status).toBe('cancelling')
   await advance('10s')
   expect((await poll(second)).status).toBe('cancelled')
 })
 
 test('webhook-trouble: webhooks arrive twice, out of order, late, and never', async () => {
-  const { create, control, advance } = await under('webhook-trouble')
+  const { batches, create, advance, webhooks } = await under('webhook-trouble')
   const receiver = await webhookReceiver()
-  await control('POST', '/webhooks', { url: receiver.url })
+  await webhooks.create({ url: receiver.url })
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
-    const id = await create({ metadata: { name } })
-    await control('POST', `/batches/${id}/complete`)
+    await batches.complete(await create({ metadata: { name } }))
     await advance('0s')
   }
   const arrived = () => receiver.received.map(({ body }) => (body.data ?? body).metadata.name).join('')
@@ -206,14 +187,13 @@ test('stubbed-endpoints: stubs respond to converse and search, and get unmodifie
   expect(parse((await call('GET', '/search?query=pier')).body).query).toBe('pier')
   const { data } = parse((await call('GET', '/conversations/any/messages')).body)
   expect(parse((await call('GET', `/messages/${data[0].id}`)).body).id).toBe(data[0].id)
-  const unknown = await viaFetch(`http://127.0.0.1:${emulator.port}/@stubbed-endpoints/v1/search?query=x`)
-  expect(unknown.status).toBe(401)
+  expect((await call('GET', '/search?query=x', undefined, { Authorization: '' })).status).toBe(401)
 })
 
 test('ndjson-torture: eight reads are changed in eight ways, and later reads are whole', async () => {
-  const { create, control, results } = await under('ndjson-torture')
+  const { batches, create, results } = await under('ndjson-torture')
   const id = await create({ output_schema: { type: 'object' }, items: 4 })
-  await control('POST', `/batches/${id}/complete`)
+  await batches.complete(id)
   const reads = []
   for (let n = 0; n < 10; n++) reads.push(await results(id))
   const whole = reads[9]?.body ?? ''

@@ -45,9 +45,8 @@ test('a started scenario applies its records, settings, clock, faults, stubs, st
   const emulator = await scenarioEmulator({ whole })
   const { status, body } = await emulator.start('whole')
   const calm = { pending_calls: 0, problem: null, last_error: null }
-  const hooks = ['batch.completed']
-  expect(status).toBe(200)
-  expect(body).toEqual({ name: 'whole', generation: 1, started_at: START, hooks, ...calm })
+  const facts = { name: 'whole', generation: 1, started_at: START, hooks: ['batch.completed'] }
+  expect([status, body]).toEqual([200, { ...facts, ...calm }])
   expect(emulator.state('files').map(({ id }) => id)).toEqual(['file-pdf', 'file-2'])
   expect(await overridesOf(emulator)).toEqual({
     'batch.cancel_delay': '10s',
@@ -92,8 +91,7 @@ test('stopping a scenario removes its rules, stubs, settings and steps, but keep
   expect(await horizonOf(emulator)).toEqual([])
   expect(emulator.state('files').map(({ id }) => id)).toContain('file-2')
   expect(emulator.sandbox.document()).toMatchObject({ scenario: null, scenario_calls: [] })
-  const again = await emulator.stop()
-  expect([again.status, again.body.message]).toEqual([409, 'No scenario is active on this sandbox.'])
+  expect((await emulator.stop()).status).toBe(409)
 })
 
 test('starting a scenario replaces the active one, and simultaneous starts run one after the other', async () => {
@@ -146,8 +144,6 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
   ['settings that exclude each other', { settings: same }, '/settings/names.cloud_b', ''],
   ['a setting that is also given in short', { settings: { 'batch.pace': {} } }, '/pace', 'batch.pace'],
   ['a record', { fixtures: records }, '/fixtures/collections/files/0/name', ''],
-  ['a collection', { fixtures: { collections: { fils: [] } } }, '/fixtures/collections/fils', 'files'],
-  ['a member of fixtures', { fixtures: { colections: {} } }, '/fixtures/colections', 'collections'],
   ['an action', after({ stat: {} }), '/timeline/0/do/0/stat', 'state'],
   ['an action on a request', after({ state: byRequest }), '/timeline/0/do/0/state/id', 'no request'],
   ['a step that is too late', after({}, '3000000d'), '/timeline/0/at', 'last instant'],
@@ -206,12 +202,4 @@ test('a sandbox can be created with a scenario, and is not created if that canno
   expect(await emulator.active()).toBe(null)
   expect(await create({ name: 'w2', scenario: 'bad' })).toBe(400)
   expect(await create({ name: 'w2', scenario: 'plain', fixtures: 'demo' })).toBe(201)
-})
-
-test('an emulator can be started with a scenario, and does not start if the scenario cannot', async () => {
-  const emulator = await scenarioEmulator({ whole }, { scenario: 'whole' })
-  expect((await emulator.active()).name).toBe('whole')
-  const bad = { faults: [{ preset: 'x' }] }
-  await expect(scenarioEmulator({ bad }, { scenario: 'bad' })).rejects.toThrow('/faults/0/preset')
-  await expect(scenarioEmulator({ bad }, { scenario: 'bat' })).rejects.toThrow('Did you mean "bad"?')
 })

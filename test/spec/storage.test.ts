@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { command } from '../cli/in-process.ts'
-import { alive, dataFolder, killedData, organizations, putOrganization } from '../support/data-folder.ts'
+import { alive, dataFolder, organizations, putOrganization } from '../support/data-folder.ts'
 
 test('a refused edit can be applied with the command in its message', async () => {
   const data = dataFolder()
@@ -32,27 +32,4 @@ test('PUT /state?if_revision= is refused with 412 when records have changed sinc
   expect([refused.status, refused.body.error]).toEqual([412, 'precondition_failed'])
   expect((await control('PUT', '/state', document)).body).toMatchObject({ seed: document.seed })
   expect((await control('PUT', '/state?if_revision=last', document)).status).toBe(400)
-})
-
-test('an edited sandbox after a kill is refused until the file is put back, or without its journal', async () => {
-  const first = dataFolder()
-  const { control, in: inSandbox } = await alive(first)
-  const fixtures = { collections: { organizations: [{ id: 'one', name: 'one' }] } }
-  await control('POST', '/sandboxes', { name: 'kept', persist: true, fixtures })
-  let data = ''
-  // A checkpoint may follow a change before the copy is made.
-  for (let hasChange = false; !hasChange; ) {
-    await putOrganization(inSandbox('kept'), 'two')
-    data = killedData(first)
-    hasChange = readFileSync(join(data, 'sandboxes/kept.json.journal'), 'utf8').includes('"changes"')
-  }
-  const file = join(data, 'sandboxes/kept.json')
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"name": "one"', '"name": "edited"'))
-  const second = await alive(data)
-  const { status, body } = await second.in('kept')('GET', '/state/organizations')
-  expect([status, body.message]).toEqual([507, expect.stringContaining('start with --discard-journal')])
-  await second.emulator.close()
-  const third = await alive(data, { discardJournal: true })
-  const { data: edited } = (await third.in('kept')('GET', '/state/organizations')).body
-  expect(edited).toMatchObject([{ name: 'edited' }])
 })

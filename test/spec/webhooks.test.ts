@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { batchResponse } from '../../src/service/batch-predictions/schema.ts'
-import { cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
+import { bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
@@ -9,15 +9,8 @@ const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
 
 /** Brings a batch to a terminal status, and delivers its webhook. */
 async function end(emulator: TestEmulator, id: string, status: string): Promise<void> {
-  if (status === 'completed') await pass(emulator, '10s')
-  else if (status === 'cancelled') {
-    await cancel(emulator, id)
-    await pass(emulator, '1s')
-  } else {
-    await pass(emulator, '2100ms')
-    intervene(emulator, status === 'failed' ? 'fail' : 'expire', id)
-    await pass(emulator, '0s')
-  }
+  await bring(emulator, id, status)
+  await pass(emulator, '0s')
 }
 
 test.for(TERMINAL)(
