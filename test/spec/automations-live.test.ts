@@ -69,6 +69,7 @@ test('a firing queues a run, which is executed a second later', { tags: ['T35', 
   const cause = 'The schedule of the automation was due.'
   expect(run).toMatchObject({ agent_id: 'a1', automation_id: 'u1', trigger_id: null, cause, ...queued })
   await emulator.delete(`${at}/u1`)
+  expect(ahead(emulator)).toEqual([])
   await emulator.advance('1s')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-02T06:00:01.000Z' }
   expect(emulator.state('agent_runs')).toEqual([executed])
