@@ -1,11 +1,10 @@
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.ts'
 import { consumptionRow } from '../support/consumption-row.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
 import { send } from '../support/send.ts'
+import { overSocket } from '../support/wire-client.ts'
 
 const { files: _, ...records } = sampleRecords
 const REPORT = '/organization/reports/consumption-breakdown'
@@ -58,17 +57,13 @@ test('rows finer than a millisecond are compared and ordered exactly', async () 
 })
 
 test('bytes that are no request get a problem on batch paths', async () => {
-  const { baseUrl } = await testEmulator()
-  const answer = async (bytes: string) => {
-    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
-    socket.end(bytes)
-    return text(socket)
-  }
+  const { emulator } = await testEmulator()
   for (const rest of ['Content-Length: x\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n']) {
     for (const path of ['/v1/batch-predictions', '/@default/v1/batch-predictions/b1/results?limit=1']) {
-      const response = await answer(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${rest}`)
-      expect(response).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/problem\+json.*"status":400/is)
-      expect(response).not.toContain('status_code')
+      const bytes = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${rest}`
+      const { text } = await overSocket(emulator.port, bytes)
+      expect(text).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/problem\+json.*"status":400/is)
+      expect(text).not.toContain('status_code')
     }
   }
 })

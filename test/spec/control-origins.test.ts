@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startEmulator } from '../../src/index.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import { made, type Said, type Sent, send } from '../support/send.ts'
 
 const PAGE = 'http://localhost:5173'
@@ -105,8 +106,7 @@ test('the option is about the control interface only: dashboard and consent page
 })
 
 test('a refused page is reported once in the log, with the fix, because the browser hides the response from it', async () => {
-  const warned: string[] = []
-  const logger = { info: () => {}, error: () => {}, warn: (text: string) => warned.push(text) }
+  const { said: warned, logger } = keptLogger('warn')
   const emulator = await testEmulator({ logger })
   for (const origin of [PAGE, PAGE, 'null', 'null']) {
     const refused = await preflight(emulator, origin)
