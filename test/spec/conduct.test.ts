@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
-import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 /** The report of these verdicts alone: each test is about one, whatever else is found. */
 async function conduct(emulator: TestEmulator, codes: readonly string[], query = '') {
@@ -60,19 +60,14 @@ test('the time in which a test holds a request at a gate is no wait of its clien
   expect((await conduct(emulator, ['wait.too-short'])).data).toMatchObject([{ evidence }])
 })
 
-const PAGE = { name: 'Roof plan' }
-
-test.for<[what: string, next: RequestOptions, expected: RegExp]>([
-  ['with a body encoded twice', { json: JSON.stringify(PAGE) }, /^body.*was encoded as JSON twice\.$/],
-  ['with a body that is cut', { raw: '{"name":' }, /^body.*was cut: 8 of 20 bytes\.$/],
-  ['without its key', { json: PAGE, key: 'none' }, /^request.*had no Authorization header\.$/],
-])('a create that is repeated %s is found without an idempotency key', async ([, next, expected]) => {
+test('a create that is repeated with a cut body or without its key is found', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'server-error', times: 1 })
-  await emulator.request('POST', '/pages', { json: PAGE })
-  emulator.advance('1s')
-  await emulator.request('POST', '/pages', next)
+  for (const sent of [{ raw: '{"name":"Roof plan"}' }, { raw: '{"name":', key: 'none' } as const]) {
+    await emulator.request('POST', '/pages', sent)
+    emulator.advance('1s')
+  }
   const { data } = await conduct(emulator, ['body.changed', 'request.changed'])
-  const found = data.map(({ code, message }: Record<string, string>) => `${code} ${message}`)
-  expect(found).toEqual([expect.stringMatching(expected)])
+  const messages = [/was cut: 8 of 20 bytes\.$/, /had no Authorization header\.$/]
+  expect(data).toMatchObject(messages.map((each) => ({ message: expect.stringMatching(each) })))
 })
