@@ -45,15 +45,6 @@ test('a 405 has the header Allow, and HEAD responds like GET, without the body',
   expect(Number(response.headers['content-length'])).toBeGreaterThan(10)
 })
 
-test('all errors of a body and a query are reported at once, by JSON Pointer', async () => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
-  const unknown = { pointer: '/rat', detail: 'is not a known field. Did you mean "rate"?' }
-  const others = ['/now', '/query/verbose', '/rate'].map((pointer) => expect.objectContaining({ pointer }))
-  expect(response.body.details.errors).toHaveLength(4)
-  expect(response.body.details.errors).toEqual(expect.arrayContaining([unknown, ...others]))
-})
-
 test('a defect is a 500 without details, and is reported to the host', { tags: ['R253'] }, async () => {
   const emulator = await controlEmulator({ forgiving: true })
   const before = emulator.digest()
