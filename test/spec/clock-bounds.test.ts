@@ -4,7 +4,6 @@ import { END_OF_TIME } from '../../src/core/time/clock.ts'
 import { scheduledEvent } from '../../src/core/time/scheduler.ts'
 import { FixturesError, startEmulator } from '../../src/index.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
-import { alive, dataFolder } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { demoWith, issuesOf } from '../support/starting-states.ts'
 
@@ -40,17 +39,14 @@ test.for([BEFORE, AFTER])('a scenario and the library refuse the clock %s', asyn
 })
 
 test('a sandbox that starts at the first instant of the clock continues there after a restart', async () => {
-  const data = dataFolder()
-  const options = { fixtures: 'demo', clock: '1970-01-01T00:00:00.000Z' } as const
-  const first = await alive(data, options)
-  const headers = { authorization: 'Bearer live_demo_owner' }
-  const response = await fetch(`${first.emulator.baseUrl}/agents`, { headers })
-  expect(Number(response.headers.get('x-ratelimit-reset'))).toBeGreaterThan(0)
+  const clock = '1970-01-01T00:00:00.000Z'
+  const first = await testEmulator({ clock })
+  const { headers } = await first.get('/agents')
+  expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(0)
   const { body: state } = await first.control('GET', '/state')
   expect((await first.control('PUT', '/state', state)).status).toBe(200)
-  await first.emulator.close()
-  const second = await alive(data, options)
-  expect((await second.control('GET', '/clock')).body.now).toBe(options.clock)
+  const second = await first.restart()
+  expect((await second.control('GET', '/clock')).body.now).toBe(clock)
   expect(await second.control('GET', '/limits')).toMatchObject({ status: 200, body: { data: [{}] } })
 })
 
