@@ -94,9 +94,7 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
 })
 
 // Running 100,000 events takes a few seconds.
-test('a PATCH of the clock beyond the event limit names the instant reached', {
-  timeout: 120_000,
-}, async () => {
+test('a PATCH beyond the event limit names the instant reached', { timeout: 120_000 }, async () => {
   const emulator = await minutelyEmulator()
   const { status, body } = await emulator.control('PATCH', '/clock', { now: '2026-05-01T00:00:00Z', rate: 5 })
   expect([status, body.error]).toEqual([409, 'conflict'])

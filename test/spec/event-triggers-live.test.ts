@@ -122,7 +122,6 @@ test('a queued run executes though its trigger is paused or deleted', { tags: ['
 test.for<[time: string, executed_at: string]>([
   ['0s', NOW],
   ['90s', '2026-03-01T12:01:30.000Z'],
-  ['PT1H', '2026-03-01T13:00:00.000Z'],
 ])('the setting agent_runs.queue_time queues runs for %s', { tags: ['T35'] }, async ([time, executed_at]) => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
   await emit(emulator)
