@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
 import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
+import { MemoryScenarios } from '../support/memory-scenarios.ts'
 import { minutelyEmulator, slowHost } from '../support/minutely.ts'
-import { scenarioEmulator } from '../support/scenario-emulator.ts'
-import { webhookEmulator } from '../support/webhook-emulator.ts'
+import { type WebhookEmulator, webhookEmulator } from '../support/webhook-emulator.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.000Z')
 
@@ -45,7 +45,8 @@ test('closing the emulator ends an advance in progress with a 409, before it rea
 test('a webhook receiver is served during an advance; requests that conflict with it are refused with a mitigation', async () => {
   let now = ''
   const refusals: TestResponse[] = []
-  const { emulator } = await webhookEmulator(async () => {
+  const scenarioSource = new MemoryScenarios({ story: {} })
+  const react = async () => {
     now = (await emulator.control('GET', '/clock')).body.now
     expect((await emulator.get('/agents')).status).toBe(200)
     const document = (await emulator.control('GET', '/state')).body
@@ -55,10 +56,12 @@ test('a webhook receiver is served during an advance; requests that conflict wit
       ['POST', '/reset', {}],
       ['POST', '/snapshots/before/restore', undefined],
       ['PUT', '/state', document],
+      ['POST', '/scenarios/story/start', { reset: true }],
     ] as const)
       refusals.push(await emulator.control(method, path, body))
     return 204
-  })
+  }
+  const { emulator }: WebhookEmulator = await webhookEmulator(react, { scenarioSource })
   await emulator.control('POST', '/snapshots', { name: 'before' })
   await createBatch(emulator)
   const { status, body } = await advance(emulator, { by: '1h' })
@@ -66,27 +69,8 @@ test('a webhook receiver is served during an advance; requests that conflict wit
   const [attempt] = body.events.filter(({ webhook }: { webhook?: object }) => webhook !== undefined)
   expect(now).toBe(attempt.at)
   const mitigation = expect.stringContaining('Send the request again after')
-  expect(refusals).toMatchObject(Array(5).fill({ status: 409, body: { mitigation } }))
+  expect(refusals).toMatchObject(Array(6).fill({ status: 409, body: { mitigation } }))
   expect((await emulator.control('POST', '/snapshots/before/restore')).status).toBe(200)
-})
-
-test('a scenario is not started on a new sandbox while the clock is being advanced', async () => {
-  let response: TestResponse | undefined
-  const emulator = await scenarioEmulator({
-    s: {
-      on: {
-        'batch.completed': async () => {
-          response ??= await emulator.start('t', { reset: true })
-          return []
-        },
-      },
-    },
-    t: {},
-  })
-  await emulator.start('s')
-  await createBatch(emulator)
-  await emulator.pass('1h')
-  expect([response?.status, response?.body.error]).toEqual([409, 'conflict'])
 })
 
 const BEYOND = 'may run 500 events at once, and more are due up to'
@@ -110,9 +94,7 @@ test('a fault and skipping on a poll refuse more than 500 events, and name the a
 })
 
 // Running 100,000 events takes a few seconds.
-test('a PATCH of the clock beyond the event limit names the instant reached', {
-  timeout: 120_000,
-}, async () => {
+test('a PATCH beyond the event limit names the instant reached', { timeout: 120_000 }, async () => {
   const emulator = await minutelyEmulator()
   const { status, body } = await emulator.control('PATCH', '/clock', { now: '2026-05-01T00:00:00Z', rate: 5 })
   expect([status, body.error]).toEqual([409, 'conflict'])

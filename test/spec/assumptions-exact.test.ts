@@ -80,7 +80,7 @@ test.for([
   ['a date-time without a zone', 'start_date=2026-02-01T00:00:00&end_date=2026-03-01', ['T24']],
   ['another form of date', 'start_date=20260201&end_date=2026-03-01', ['U077']],
 ] as const)(
-  'a report with a wrong cursor and %s names what its refusal rests on, not its dates',
+  'the refusal of a wrong cursor does not rest on %s',
   { tags: ['U022', 'U028', 'T24', 'U077'] },
   async ([, dates, items]) => {
     const emulator = await emulatorWith()

@@ -32,14 +32,6 @@ function ahead(emulator: TestEmulator): string[] {
 
 const documentOf = ({ sandbox }: TestEmulator) => JSON.parse(JSON.stringify(sandbox.document()))
 
-test('a schedule fires at exactly its instants over a month', { tags: ['T35'] }, async () => {
-  const emulator = await liveEmulator([anAutomation('u1', '30 6 * * 1-5')])
-  await emulator.advance('31d')
-  const mornings = Array.from({ length: 31 }, (_, day) => START + 18.5 * HOUR + day * DAY)
-  const workdays = mornings.filter((instant) => new Date(instant).getUTCDay() % 6 !== 0)
-  expect(firings(emulator)).toEqual(workdays)
-})
-
 test('the runs of a month do not depend on steps, restarts and reloads', { tags: ['T35'] }, async () => {
   const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
   const whole = await liveEmulator(automations)
@@ -69,20 +61,10 @@ test('a firing queues a run, which is executed a second later', { tags: ['T35', 
   const cause = 'The schedule of the automation was due.'
   expect(run).toMatchObject({ agent_id: 'a1', automation_id: 'u1', trigger_id: null, cause, ...queued })
   await emulator.delete(`${at}/u1`)
+  expect(ahead(emulator)).toEqual([])
   await emulator.advance('1s')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-02T06:00:01.000Z' }
   expect(emulator.state('agent_runs')).toEqual([executed])
-})
-
-test('a deleted automation no longer fires, and its runs stay', { tags: ['R120', 'R184'] }, async () => {
-  const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
-  await emulator.advance('121m')
-  const history = emulator.state('agent_runs')
-  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
-  expect(ahead(emulator)).toEqual(['automations/u2 2026-03-01T15:00:00.000Z'])
-  await emulator.advance('3h')
-  expect([firings(emulator), firings(emulator, 'u2')]).toMatchObject([{ length: 2 }, { length: 5 }])
-  expect(emulator.state('agent_runs').slice(0, history.length)).toEqual(history)
 })
 
 test('a leftover event does not fire a deleted automation', { tags: ['R120'] }, async () => {
@@ -110,7 +92,7 @@ test('a written schedule applies from then on, until a deletion', { tags: ['T35'
   expect(await write(null)).toEqual([])
   expect(await write('15 * * * *', { deleted_at })).toEqual([])
   expect(await write('15 * * * *')).toEqual(['automations/u1 2026-03-01T16:15:00.000Z'])
-  await emulator.control('DELETE', '/state/automations/u1')
+  expect((await emulator.control('DELETE', '/state/automations/u1')).status).toBe(204)
   expect(ahead(emulator)).toEqual([])
   await emulator.advance('1d')
   expect(firings(emulator)).toEqual([135, 195].map((minutes) => START + minutes * MINUTE))

@@ -1,9 +1,6 @@
-import { once } from 'node:events'
-import { Agent, get } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-state.ts'
-import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
-import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 /** The report of these verdicts alone: each test is about one, whatever else is found. */
 async function conduct(emulator: TestEmulator, codes: readonly string[], query = '') {
@@ -32,10 +29,7 @@ test('a client that ignores Retry-After is found, with its requests and the cloc
 test('an unknown code in except is refused, and the nearest one is named', async () => {
   const emulator = await testEmulator()
   const { status, body } = await emulator.control('GET', '/conduct?except=wait.too-shrt')
-  expect([status, JSON.stringify(body)]).toEqual([
-    400,
-    expect.stringContaining('Did you mean \\"wait.too-short\\"?'),
-  ])
+  expect([status, body.message]).toEqual([400, expect.stringContaining('Did you mean "wait.too-short"?')])
 })
 
 test('a client that repeats a 401 is found, and one that sends another key is not', async () => {
@@ -66,54 +60,14 @@ test('the time in which a test holds a request at a gate is no wait of its clien
   expect((await conduct(emulator, ['wait.too-short'])).data).toMatchObject([{ evidence }])
 })
 
-test('a client that leaves responses unread leaks their connections', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 3 })
-  const agent = new Agent({ keepAlive: true })
-  onTestFinished(() => agent.destroy())
-  const options = { agent, headers: { Authorization: `Bearer ${KEYS.KU}` } }
-  for (let n = 0; n < 4; n++) {
-    await once(get(`${emulator.baseUrl}/data-views`, options), 'response')
-    emulator.advance('2s')
-  }
-  expect((await conduct(emulator, ['connection.leaked'])).data).toHaveLength(1)
-})
-
-test('a create whose response was lost is repeated without a key: two records', async () => {
-  const emulator = await testEmulator({ collections: sampleRecords })
-  const match = { operation: 'batch-predictions.create' }
-  const cut = { cut: { at: 'after-handler', how: 'rst' } }
-  await emulator.control('POST', '/faults', { match, times: 1, do: [cut] })
-  const create = () => emulator.post('/batch-predictions', batchBody())
-  await expect(create()).rejects.toThrow()
-  await create()
-  const { data } = await conduct(emulator, ['key.missing'])
-  expect(data).toMatchObject([{ severity: 'error', evidence: { records: { length: 2 } } }])
-})
-
-test('a client that stops after an empty page is found', async () => {
-  const emulator = await testEmulator()
-  await emulator.control('POST', '/faults', { preset: 'page-empty-has-more' })
-  const path = '/organization/teamspaces/ts-a/users?limit=1'
-  for (const severity of ['warning', 'note']) {
-    await emulator.get(path)
-    expect((await conduct(emulator, ['page.stopped-early'])).data).toMatchObject([{ severity }])
-  }
-})
-
-const PAGE = { name: 'Roof plan' }
-
-test.for<[what: string, next: RequestOptions, expected: RegExp]>([
-  ['with a body encoded twice', { json: JSON.stringify(PAGE) }, /^body.*was encoded as JSON twice\.$/],
-  ['with a body that is cut', { raw: '{"name":' }, /^body.*was cut: 8 of 20 bytes\.$/],
-  ['without its key', { json: PAGE, key: 'none' }, /^request.*had no Authorization header\.$/],
-])('a create that is repeated %s is found without an idempotency key', async ([, next, expected]) => {
+test('a create that is repeated with a cut body or without its key is found', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'server-error', times: 1 })
-  await emulator.request('POST', '/pages', { json: PAGE })
-  emulator.advance('1s')
-  await emulator.request('POST', '/pages', next)
+  for (const sent of [{ raw: '{"name":"Roof plan"}' }, { raw: '{"name":', key: 'none' } as const]) {
+    await emulator.request('POST', '/pages', sent)
+    emulator.advance('1s')
+  }
   const { data } = await conduct(emulator, ['body.changed', 'request.changed'])
-  const found = data.map(({ code, message }: Record<string, string>) => `${code} ${message}`)
-  expect(found).toEqual([expect.stringMatching(expected)])
+  const messages = [/was cut: 8 of 20 bytes\.$/, /had no Authorization header\.$/]
+  expect(data).toMatchObject(messages.map((each) => ({ message: expect.stringMatching(each) })))
 })

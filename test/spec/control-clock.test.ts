@@ -8,13 +8,9 @@ test('the clock shows instant, rate and the next event', async () => {
   const stopped = { now: NOON, rate: 0, skip_on_poll: false, lag_ms: 0, held: 0, next: null, frozen: null }
   expect((await emulator.call('GET', '/clock')).body).toEqual(stopped)
   await emulator.call('POST', '/shelves/s1/close', { after: '90s' })
-  expect((await emulator.call('GET', '/clock')).body.next).toEqual({
-    at: '2026-03-01T12:01:30.000Z',
-    kind: 'shelf.close',
-    ref: 'shelves/s1',
-    urgency: 'work',
-    description: 'The shelf closes.',
-  })
+  const event = { kind: 'shelf.close', ref: 'shelves/s1', urgency: 'work', description: 'The shelf closes.' }
+  const { next } = (await emulator.call('GET', '/clock')).body
+  expect(next).toEqual({ at: '2026-03-01T12:01:30.000Z', ...event })
 })
 
 test('an advance runs the events of the horizon and responds with all of them, in order', async () => {
@@ -60,9 +56,7 @@ test.for<[name: string, method: string, path: string, body: object]>([
   for (const id of ['s1', 's2']) await emulator.call('POST', `/shelves/${id}/close`, { after: '10m' })
   const first = await emulator.call('POST', '/clock/advance', { steps: 1 })
   expect(first.body.events).toMatchObject([{ ref: 'shelves/s1' }])
-  const second = (await emulator.call(method, path, body)).body
-  if (method === 'POST')
-    expect(second).toMatchObject({ from: first.body.to, events: [{ ref: 'shelves/s2' }] })
+  await emulator.call(method, path, body)
   expect((await emulator.call('GET', '/clock')).body).toMatchObject({ now: first.body.to, next: null })
 })
 

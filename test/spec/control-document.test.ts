@@ -59,11 +59,3 @@ test('generated records are always the same for the same sandbox, and never reus
   expect(first).toHaveLength(5)
   expect(second).toEqual(first)
 })
-
-test('generating records without the records that they need is a 400 that names them', async () => {
-  const emulator = await controlEmulator({ fixtures: { collections: {} } })
-  const response = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
-  expect(response.status).toBe(400)
-  const detail = 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.'
-  expect(response.body.details.errors).toEqual([{ pointer: '/generate', detail }])
-})

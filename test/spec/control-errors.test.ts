@@ -13,7 +13,6 @@ test.for([
   ['a misspelt start', 'GET /stat/shelves/s1', '', 404, 'route_not_found', '"/__emulator/state/shelves/s1"'],
   ['a slash at the end', 'GET /clock/', '', 404, 'route_not_found', '"/__emulator/clock"'],
   ['another letter case', 'GET /Clock', '', 404, 'route_not_found', ''],
-  ['an unknown collection', 'GET /state/nothing', '', 404, 'not_found', ''],
   ['a misspelt limit', 'PUT /limits/book.list', '{"limit":1}', 404, 'not_found', 'mean "books.list"?'],
   ['a limit of nothing', 'POST /limits/at-all/fill', '{"remaining":1}', 404, 'not_found', 'no operation'],
   ['a wrong percent-encoding', 'GET /state/%E0%A4%A', '', 400, 'bad_request', ''],
@@ -43,15 +42,6 @@ test('a 405 has the header Allow, and HEAD responds like GET, without the body',
   const response = await emulator.call('HEAD', '/clock')
   expect([response.status, response.text]).toEqual([200, ''])
   expect(Number(response.headers['content-length'])).toBeGreaterThan(10)
-})
-
-test('all errors of a body and a query are reported at once, by JSON Pointer', async () => {
-  const emulator = await controlEmulator()
-  const response = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
-  const unknown = { pointer: '/rat', detail: 'is not a known field. Did you mean "rate"?' }
-  const others = ['/now', '/query/verbose', '/rate'].map((pointer) => expect.objectContaining({ pointer }))
-  expect(response.body.details.errors).toHaveLength(4)
-  expect(response.body.details.errors).toEqual(expect.arrayContaining([unknown, ...others]))
 })
 
 test('a defect is a 500 without details, and is reported to the host', { tags: ['R253'] }, async () => {

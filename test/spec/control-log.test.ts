@@ -18,6 +18,7 @@ test('the log has one entry without secrets for each API request, in order of ar
   const { body, text } = await emulator.call('GET', '/requests')
   expect(body).toMatchObject({ object: 'list', matched: 4, capacity: 1000, dropped: 0 })
   expect(ids(body)).toEqual([1, 2, 3, 4])
+  expect(ids((await emulator.call('GET', '/requests?since=default-000002&limit=1')).body)).toEqual([4])
   const listed = { method: 'GET', path: '/v1/books', operation: 'books.list', status: 200, changed: [] }
   expect(body.data[0]).toMatchObject({
     ...{ ...listed, at: '2026-03-01T12:00:00.000Z', error: null, caller: { key_id: 'k1' } },
@@ -31,15 +32,6 @@ test('the log has one entry without secrets for each API request, in order of ar
   expect(text).not.toMatch(/live_|service_b|authorization|bearer/i)
   expect((await emulator.call('DELETE', '/requests')).status).toBe(204)
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
-})
-
-test.for<[query: string, expected: number[]]>([
-  ['status=4xx', [2, 4]],
-  ['since=2026-03-01T12:00:05.000Z', [2, 3, 4]],
-  ['since=default-000002&limit=1', [4]],
-])('the log is filtered by %s', async ([query, expected]) => {
-  const emulator = await someRequests()
-  expect(ids((await emulator.call('GET', `/requests?${query}`)).body)).toEqual(expected)
 })
 
 test('GET /assumptions lists every open item with its settings and the number of responses that relied on it', async () => {

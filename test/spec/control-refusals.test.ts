@@ -24,6 +24,7 @@ test.for<[request: string, body: unknown, pointers: string]>([
   ['PATCH /clock', { rate: -1 }, '/rate'],
   ['PATCH /clock', { rate: 100_001 }, '/rate'],
   ['PATCH /clock', { rate: null }, '/rate'],
+  ['PATCH /clock?verbose=1', { rate: -1, now: 'soon', rat: 2 }, '/now /query/verbose /rat /rate'],
   ['PATCH /settings', unknownSetting, '/lists.default_limit /shelves.name_bond'],
   ['PATCH /settings', { 'shelves.name_bound': 4 }, '/collections/shelves/0/name'],
   ['PATCH /settings?dry_run=true', { 'shelves.name_bound': 'long' }, '/shelves.name_bound'],

@@ -5,6 +5,7 @@ import { openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
 import { alive, dataFolder, organizations, putOrganization, quiet } from '../support/data-folder.ts'
+import { keptLogger } from '../support/kept-logger.ts'
 import { contests } from '../support/lock-contenders.ts'
 
 /** Every file below a folder but the lock, with its content and modification time. */
@@ -61,10 +62,8 @@ test('an emulator that has lost its folder to another refuses all writes, and st
 
 test('due events of an emulator that has lost its folder wait, and do not prevent reads', async () => {
   const data = dataFolder()
-  const said: string[] = []
   let now = Date.parse(START)
-  const say = (text: string) => said.push(text)
-  const logger = { info: () => {}, warn: say, error: say }
+  const { said, logger } = keptLogger('warn', 'error')
   const emulator = await batchEmulator({}, { ephemeral: false, data, rate: 1, hostTime: () => now, logger })
   const { id } = await createBatch(emulator)
   await quiet(data, ['default.json'], id)
@@ -73,6 +72,7 @@ test('due events of an emulator that has lost its folder wait, and do not preven
   expect((await emulator.post('/batch-predictions', aBatch())).status).toBe(507)
   expect(await retrieve(emulator, id)).toMatchObject({ id, status: 'validating' })
   expect((await emulator.control('GET', '/state/batch_predictions')).body.data).toMatchObject([{ id }])
+  expect((await emulator.control('POST', '/snapshots', { name: 'late' })).status).toBe(507)
   expect((await emulator.post('/pages', { name: 'late' })).status).toBe(507)
   expect(said).toEqual([expect.stringContaining('has lost its data folder')])
 })

@@ -152,12 +152,8 @@ test('X6 no secret is in the feed', async () => {
   await emulator.post('/agents/claim', { claim_token: 'canary-claim' })
   const flow = { code: 'canary-code', state: 'canary-state' }
   await emulator.post('/organization/mcp-servers/s/oauth-callback', flow)
-  interveneBy(
-    emulator.sandbox,
-    'POST /webhooks',
-    {},
-    { url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' },
-  )
+  const webhook = { url: 'http://127.0.0.1:9/hook', secret: 'canary-secret' }
+  interveneBy(emulator.sandbox, 'POST /webhooks', {}, webhook)
   await advance(emulator.emulator.sandbox, { to: (now) => now + 1_000 })
   await feed.next('clock')
   expect(feed.events.filter(({ type }) => type === 'request')).toHaveLength(4)
