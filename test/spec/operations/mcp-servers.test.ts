@@ -220,10 +220,13 @@ test('a state works once, also across a restart, or again by a setting', { tags:
   for (let n = 0; n < 2; n++) expect((await callback(lenient, proof)).status).toBe(200)
 })
 
-test('a flow with an unknown server or a redirect_uri over http cannot begin', {
-  tags: ['R145', 'R284'],
+test('a flow that begins has its own state and code, and needs a server and a safe redirect_uri', {
+  tags: ['R143', 'R144', 'R145', 'R284'],
 }, async () => {
   const emulator = await mcpEmulator()
+  const flow = startFlow(emulator, 's2', 'http://localhost:3000/cb')
+  await refusedAt(emulator, { ...flow, code: 'another' }, '/code', 's2')
+  expect((await callback(emulator, flow, {}, 's2')).status).toBe(200)
   expect(() => startFlow(emulator, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
   expect(() => startFlow(emulator, 's1', 'http://x.example')).toThrow('must be https')
   const collections = { oauth_flows: [aFlow('f2', { redirect_uri: 'http://x.example' })] }

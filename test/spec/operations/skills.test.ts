@@ -1,26 +1,13 @@
 import { expect, test } from 'vitest'
+import { aSkillRecord } from '../../../src/service/builders.ts'
 import { skillCategories } from '../../../src/service/skills.ts'
 import { testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
-const skill = {
-  id: 'skill-1',
-  scope: 'user',
-  category: 'research',
-  slash_key: '/dig',
-  name: 'Dig',
-  description: 'Digs',
-  instructions: 'Dig deep.',
-  required_tools: ['shovel'],
-  preferred_tools: [],
-  enabled: false,
-  account_id: null,
-  builtin_key: null,
-  promoted_at: null,
-  creator_id: 'user-owner',
-  created_at: '2026-02-01T00:00:00.000Z',
-  updated_at: '2026-02-02T00:00:00.000Z',
-}
+const skill = aSkillRecord({
+  ...{ id: 'skill-1', creator_id: 'user-owner', required_tools: ['shovel'], enabled: false },
+  ...{ created_at: '2026-02-01T00:00:00.000Z', updated_at: '2026-02-02T00:00:00.000Z' },
+})
 
 const withSkill = (change: object, ...api_keys: object[]) =>
   testEmulator({ collections: { skills: [{ ...skill, ...change }], api_keys } })
