@@ -19,6 +19,8 @@ function aTemplate(id: string, changes: object = {}, facts: object = {}) {
   }
 }
 
+const config = { prompt: '', custom_prompt: '', tools: [] }
+
 const withTemplates = (...agent_templates: object[]) => testEmulator({ collections: { agent_templates } })
 const claimEmulator = () => withTemplates(aTemplate('t1'), aTemplate('t2'))
 
@@ -36,7 +38,7 @@ test('a claim responds with the template', {
 })
 
 test('a template may have no connectors and no tools', { tags: ['R063', 'R066'] }, async () => {
-  const bare = { connectors: undefined, config: { prompt: '', custom_prompt: '', tools: [] } }
+  const bare = { connectors: undefined, config }
   const { body } = await claim(await withTemplates(aTemplate('t1', bare)), 'token-t1')
   expect([body.connectors, body.config.tools]).toEqual([[], []])
 })
@@ -47,11 +49,7 @@ test.for<[title: string, change: object, pointer: string]>([
   ['a connector that is no object', { connectors: ['drive'] }, '/connectors/0'],
   ['a prompt example that is no string', { prompt_examples: [1] }, '/prompt_examples/0'],
   ['is_curated_template as a string', { is_curated_template: 'yes' }, '/is_curated_template'],
-  [
-    'a tool that is a string',
-    { config: { prompt: '', custom_prompt: '', tools: ['ocr'] } },
-    '/config/tools/0',
-  ],
+  ['a tool that is a string', { config: { ...config, tools: ['ocr'] } }, '/config/tools/0'],
   ['a config without custom_prompt', { config: { prompt: '', tools: [] } }, '/config/custom_prompt'],
 ])(
   '%s is refused in a fixture',

@@ -17,17 +17,15 @@ const CREATE = '/batch-predictions'
 const EMOJI = '\u{1F600}'
 const COMBINING = 'e\u0301'
 
+const ID = '/items/0/custom_id'
+
 const named = (...ids: string[]) => ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
 
 test.for<[string, object, string]>([
   ['a prompt that is no string', { prompt: 7 }, '/prompt'],
   ['an output schema that is no object', { output_schema: [] }, '/output_schema'],
   ['a root of another type', { output_schema: { type: 'array' } }, '/output_schema/type'],
-  [
-    'an unsupported keyword in a property',
-    { output_schema: { type: 'object', properties: { a: { not: {} } } } },
-    '/output_schema/properties/a/not',
-  ],
+  ['an unsupported keyword', { output_schema: { type: 'object', not: {} } }, '/output_schema/not'],
   ['a model that is no string', { model: 1 }, '/model'],
   ['an empty model', { model: '' }, '/model'],
   ['a longer window', { completion_window: '48h' }, '/completion_window'],
@@ -41,9 +39,9 @@ test.for<[string, object, string]>([
   ['an item that is no object', { items: ['x'] }, '/items/0'],
   ['a file that is no string', { items: [{ custom_id: 'a', file_id: 1 }] }, '/items/0/file_id'],
   ['a file without a name', { items: [{ custom_id: 'a', file_id: '' }] }, '/items/0/file_id'],
-  ['an item without a custom_id', { items: [{ file_id: 'file-pdf' }] }, '/items/0/custom_id'],
-  ['a custom_id that is no string', { items: [{ custom_id: 1, file_id: 'f' }] }, '/items/0/custom_id'],
-  ['an empty custom_id', { items: named('') }, '/items/0/custom_id'],
+  ['an item without a custom_id', { items: [{ file_id: 'file-pdf' }] }, ID],
+  ['a custom_id that is no string', { items: [{ custom_id: 1, file_id: 'f' }] }, ID],
+  ['an empty custom_id', { items: named('') }, ID],
   ['no items', { items: [] }, '/items'],
   ['a list that is null', { items: null }, '/items'],
   ['a list that is an object', { items: { 0: {} } }, '/items'],
@@ -62,17 +60,9 @@ const entries = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, 
 
 test.for<[string, (more: string) => Record<string, unknown>, string]>([
   ['5,000 items', (more) => ({ items: someItems(5_000 + more.length) }), '/items'],
-  [
-    'a custom_id of 128 characters',
-    (more) => ({ items: named('x'.repeat(128) + more) }),
-    '/items/0/custom_id',
-  ],
-  ['a custom_id of 128 emojis', (more) => ({ items: named(EMOJI.repeat(128) + more) }), '/items/0/custom_id'],
-  [
-    'a custom_id of 64 pairs',
-    (more) => ({ items: named(COMBINING.repeat(64) + more) }),
-    '/items/0/custom_id',
-  ],
+  ['a custom_id of 128 characters', (more) => ({ items: named('x'.repeat(128) + more) }), ID],
+  ['a custom_id of 128 emojis', (more) => ({ items: named(EMOJI.repeat(128) + more) }), ID],
+  ['a custom_id of 64 pairs', (more) => ({ items: named(COMBINING.repeat(64) + more) }), ID],
   ['16 entries of metadata', (more) => ({ metadata: entries(16 + more.length) }), '/metadata'],
   ['a key of 64 emojis', (more) => ({ metadata: { [EMOJI.repeat(64) + more]: '' } }), '/metadata'],
   ['a value of 512 emojis', (more) => ({ metadata: { k: EMOJI.repeat(512) + more } }), '/metadata/k'],

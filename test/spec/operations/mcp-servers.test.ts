@@ -12,6 +12,8 @@ const CREATED = '2026-02-01T00:00:00.000Z'
 const CALLBACK = 'https://app.example/cb'
 const metadata = { requires_oauth: true, oauth_configured: false, tool_count: 3, last_synced_at: 'long ago' }
 
+const measured = (change: object) => ({ metadata: { ...metadata, ...change } })
+
 function aServer(id: string, changes: object = {}, facts: object = {}) {
   return {
     ...{ object: 'mcp_server', id, name: `Server ${id}`, icon_url: 'https://mcp.example/icon.svg' },
@@ -78,13 +80,9 @@ test.for<[title: string, change: object, pointer: string]>([
   ['another object', { object: 'server' }, '/object'],
   ['a status that is no string', { status: 1 }, '/status'],
   ['a transport that is missing', { transport: undefined }, '/transport'],
-  ['a negative tool_count', { metadata: { ...metadata, tool_count: -1 } }, '/metadata/tool_count'],
-  ['a fractional tool_count', { metadata: { ...metadata, tool_count: 0.5 } }, '/metadata/tool_count'],
-  [
-    'a last_synced_at that is null',
-    { metadata: { ...metadata, last_synced_at: null } },
-    '/metadata/last_synced_at',
-  ],
+  ['a negative tool_count', measured({ tool_count: -1 }), '/metadata/tool_count'],
+  ['a fractional tool_count', measured({ tool_count: 0.5 }), '/metadata/tool_count'],
+  ['a last_synced_at that is null', measured({ last_synced_at: null }), '/metadata/last_synced_at'],
   ['an update before the creation', { updated_at: '2026-01-31T23:59:59.999Z' }, '/updated_at'],
   ['a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
   ['a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
@@ -100,7 +98,7 @@ test.for<[title: string, change: object, pointer: string]>([
 )
 
 test('a setting lets the two fields be null', { tags: ['R046', 'R048'] }, async () => {
-  const nulls = { metadata: { ...metadata, last_synced_at: null }, managed_by_app: null }
+  const nulls = { ...measured({ last_synced_at: null }), managed_by_app: null }
   const emulator = await testEmulator({
     settings: { 'mcp.null_values': true },
     collections: { mcp_servers: [aServer('s1', nulls)] },
