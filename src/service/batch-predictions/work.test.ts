@@ -110,6 +110,12 @@ test('without outcome rules no item is read', () => {
   expect(finishedAt(watched, 5_000)).toBe(START + 20_000)
 })
 
+test('a cancelling batch predicts an instant only for the items that it finishes', { tags: ['R104'] }, () => {
+  const record = running(10, { pace: paced({ per_item: '1s' }) }, { most: 3 })
+  const cancelling: Batch = { ...record, status: 'cancelling', cancelling_at: at(2_500) }
+  expect([3, 4].map((n) => finishedAt(cancelling, n))).toEqual([START + 3_000, undefined])
+})
+
 test('the instant of items that are already finished is the start of the current phase', () => {
   const record: Batch = { ...running(10, {}, { done: 10, since: at(7_000) }), status: 'finalizing' }
   expect([0, 10, 11].map((n) => finishedAt(record, n))).toEqual([START + 7_000, START + 7_000, undefined])
