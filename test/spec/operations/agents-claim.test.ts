@@ -4,14 +4,15 @@ import { pointersOf, refused } from '../../support/refusal.ts'
 
 function aTemplate(id: string, changes: object = {}, facts: object = {}) {
   return {
-    id,
-    title: 'Invoice reader',
-    description: 'Reads invoices',
-    emoji: '\u{1F9FE}',
-    category: 'finance',
+    ...{
+      id,
+      title: 'Invoice reader',
+      description: 'Reads invoices',
+      emoji: '\u{1F9FE}',
+      category: 'finance',
+    },
     connectors: [{ kind: 'drive', __odd: [1, null] }, {}],
-    prompt_examples: ['Read this', ''],
-    is_curated_template: true,
+    ...{ prompt_examples: ['Read this', ''], is_curated_template: true },
     config: { prompt: 'Read.', custom_prompt: '', tools: [{ tool: 'ocr' }] },
     claim_token: `token-${id}`,
     ...changes,
@@ -124,13 +125,7 @@ test('generate responds with a token that claims a template', { tags: ['R134', '
   expect(status).toBe(200)
   expect(body).toEqual({
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    title: 'Mine',
-    description: 'x',
-    emoji: '',
-    category: '',
-    connectors: [],
-    prompt_examples: [],
-    is_curated_template: false,
-    config: { prompt: 'x', custom_prompt: '', tools: [] },
+    ...{ title: 'Mine', description: 'x', emoji: '', category: '', is_curated_template: false },
+    ...{ connectors: [], prompt_examples: [], config: { ...config, prompt: 'x' } },
   })
 })

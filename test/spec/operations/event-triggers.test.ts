@@ -218,15 +218,8 @@ test('a created trigger has the given fields and defaults for the others', {
   const { status, body } = await emulator.post(at, { ...given, warnings: [1], id: 'mine' })
   expect(status).toBe(200)
   expect(body).toEqual({
-    object: 'event_trigger',
-    id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    enabled: true,
-    ...given,
-    description: null,
-    run_conditions: null,
-    created_at: NOW,
-    updated_at: NOW,
-    warnings: [],
+    ...{ object: 'event_trigger', id: expect.stringMatching(/^[0-9a-f]{24}$/), enabled: true, ...given },
+    ...{ description: null, run_conditions: null, created_at: NOW, updated_at: NOW, warnings: [] },
   })
   const data = [body, expect.objectContaining({ id: 't1' })]
   expect((await emulator.get(at)).body).toEqual({ object: 'list', data, has_more: false })
