@@ -82,13 +82,6 @@ test('the error of a batch is a problem, given, or empty', { tags: ['R091', 'R10
   }
 })
 
-test('a batch whose items all errored is completed, and its error is null', { tags: ['R111'] }, async () => {
-  const emulator = await batchEmulator({ 'batch.outcomes': [{ status: 'errored' }] })
-  const { id } = await createBatch(emulator, { items: 10 })
-  const batch = await bring(emulator, id, 'completed')
-  expect([counts(batch), batch.error]).toEqual([{ total: 10, errored: 10 }, null])
-})
-
 test('a batch survives a restart unchanged in every phase', { tags: ['R082', 'R083'] }, async () => {
   const settings = { 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] }
   let emulator = await batchEmulator(settings)

@@ -145,7 +145,9 @@ const LARGE = {
   properties: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`field_${n}`, { type: 'string' }])),
 }
 
-test('a batch without outputs completes, and its items say why', { tags: ['R100', 'U079'] }, async () => {
+test('a batch without outputs completes, and its items say why', {
+  tags: ['R100', 'R111', 'U079'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   await emulator.control('POST', '/clock/advance', { until: { batch: id } })

@@ -55,17 +55,6 @@ test.for([
   await expect(withRows([row('row-0', '-1h', change)])).rejects.toThrow(refusal)
 })
 
-test('neither an id nor a timestamp of a row is a cursor', { tags: ['R058', 'U022'] }, async () => {
-  const emulator = await withRows(rows(5))
-  const { first_id, last_id } = (await list(emulator, { limit: '2' })).body
-  const facts = emulator.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
-  expect(facts.filter((fact) => fact === first_id || fact === last_id)).toEqual([])
-  for (const before of facts) {
-    const response = await refused(emulator, () => list(emulator, { before }), 400)
-    expect(pointersOf(response)).toEqual(['/query/before'])
-  }
-})
-
 test('rows of the organization and its teamspaces are listed, no others', { tags: ['R162'] }, async () => {
   const facts = (organization_id: string, teamspace_id: string | null) => ({
     _emulator: { organization_id, teamspace_id },

@@ -49,18 +49,10 @@ test('the newest user comes first, or by a setting the oldest', { tags: ['U020']
   expect(idsOf(await list(oldest, '?limit=100'))).toEqual(all.toReversed())
 })
 
-test.for([
-  [150, '', 20, true],
-  [150, '?limit=100', 100, true],
-  [100, '?limit=100', 100, false],
-] as const)(
-  'of %i users a page "%s" has %i; more: %s',
-  { tags: ['R010', 'R158', 'U019'] },
-  async ([count, query, length, has_more]) => {
-    const { body } = await list(await withCrowd(count - 1), query)
-    expect([body.data.length, body.has_more]).toEqual([length, has_more])
-  },
-)
+test('without a limit a page has 20 users', { tags: ['R010', 'R158', 'U019'] }, async () => {
+  const { body } = await list(await withCrowd(20))
+  expect([body.data.length, body.has_more]).toEqual([20, true])
+})
 
 const LISTS = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
 const BAD_LIMITS = '0 101 -1 1.5 1e1 0x10 abc %205 %D9%A5 +5 05 1&limit=2'.split(' ')
