@@ -69,12 +69,6 @@ test('a sandbox from the builder starts with the given records and those of demo
   expect((await sandbox.fetch('/data-views', { headers: asBuilt })).status).toBe(200)
 })
 
-test('a record replaces the one with the same id', async () => {
-  const fixtures = aSandbox({ files: [aFileRecord({ id: 'file-invoice-1', pages: 40 })] })
-  await using sandbox = await emulator.sandbox(undefined, { fixtures })
-  expect(await sandbox.state.get('files', 'file-invoice-1')).toMatchObject({ pages: 40 })
-})
-
 test('every field can be overridden, and equal calls return equal values', () => {
   const changes = { model: 'm', metadata: { a: 'b' } }
   expect(aBatch({ items: 2, ...changes })).toMatchObject(changes)

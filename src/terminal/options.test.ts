@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { allCommands } from '../cli/command-line.ts'
 import {
   type Environment,
-  flagOf,
   resolveOptions,
   SHARED,
   START_OPTIONS,
@@ -28,11 +27,6 @@ test('a flag wins over a variable, a variable over the default', () => {
   const flags = new Map([['port', ['1', '2']]])
   const env = { WORKSPACE_EMULATOR_PORT: '3', WORKSPACE_EMULATOR_SEED: '4' }
   expect(resolveOptions({ port, seed, rate }, flags, env)).toEqual({ port: 2, seed: 4, rate: 1 })
-})
-
-test('the flag and the variable of an option derive from its name', () => {
-  expect(flagOf('skipOnPoll')).toBe('--skip-on-poll')
-  expect(variableOf('skipOnPoll')).toBe('WORKSPACE_EMULATOR_SKIP_ON_POLL')
 })
 
 test.for<[variable: string, text: string, option: keyof typeof START_OPTIONS, value: unknown]>([

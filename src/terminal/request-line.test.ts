@@ -13,9 +13,9 @@ const request: LinedRequest = {
   faults: [],
 }
 
-function shown(lined: LinedRequest, colours = false): string {
+function shown(lined: LinedRequest): string {
   return requestLines(lined)
-    .map((line) => rendered(line, { colours }))
+    .map((line) => rendered(line, { colours: false }))
     .join('\n')
 }
 
@@ -34,8 +34,4 @@ test.for<[what: string, Partial<LinedRequest>, string]>([
   ['control characters', { path: '/v1/\u001b[2J' }, '200  GET /v1/\\u001b[2J  1.2 ms  default-000001'],
 ])('the line of a request: %s', ([, change, line]) => {
   expect(shown({ ...request, ...change })).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
-})
-
-test('the status has its colour', () => {
-  expect(shown({ ...request, status: 404 }, true)).toContain('\u001b[33m404\u001b')
 })

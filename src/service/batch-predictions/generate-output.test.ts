@@ -168,13 +168,3 @@ test('a schema without a type gets the type that its keywords apply to', { tags:
   expect(values({ items: { type: 'null' } })[0]).toContain(null)
   expect(values({ description: 'free text' })[0]).toEqual(expect.any(String))
 })
-
-test('properties can have the names of inherited ones', { tags: ['R100'] }, () => {
-  const schema: JsonObject =
-    JSON.parse(`{"type": "object", "additionalProperties": false, "required": ["__proto__"],
-    "properties": {"__proto__": {"type": "integer"}, "constructor": {"const": 1}, "toString": {"enum": [{"toString": 2}]}}}`)
-  const [output] = outputs(schema, 1)
-  expect(Object.keys(output ?? {})).toEqual(['__proto__', 'constructor', 'toString'])
-  expect(Object.getPrototypeOf(output)).toBe(Object.prototype)
-  expect(validateOutput(schema, JSON.parse(JSON.stringify(output)))).toEqual([])
-})

@@ -32,13 +32,6 @@ test('a line is generated only when it is read', { tags: ['R217'] }, () => {
   expect([lines.return().done, lines.next().done]).toEqual([true, true])
 })
 
-test('each line ends with its only line break, and quotes in ids are escaped', { tags: ['R212'] }, () => {
-  for (const line of resultLines(completed(3), at)) {
-    expect(line.indexOf('\n')).toBe(line.length - 1)
-    expect(JSON.parse(line).batch_id).toBe('batch "1"')
-  }
-})
-
 test('one reader searches for outputs for a bounded time, and every line has one', { tags: ['R217'] }, () => {
   // This pattern often takes exponential time: without a bound it takes a minute of the processor.
   const batch = completed(500, { type: 'string', pattern: '^(a+)+\\1b$', minLength: 30 })

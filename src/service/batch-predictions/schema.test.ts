@@ -15,22 +15,16 @@ interface Changes {
   readonly facts?: object
 }
 
+const items = (n: number) =>
+  Array.from({ length: n }, (_, index) => ({ custom_id: `${index}`, file_id: 'f' }))
+
 function fixture({ request, facts, ...changes }: Changes = {}) {
   return {
-    id: 'batch-1',
-    status: 'validating',
-    model: 'm',
-    created_at: CREATED,
+    ...{ id: 'batch-1', status: 'validating', model: 'm', created_at: CREATED },
     ...changes,
     _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
-      request: {
-        prompt: 'p',
-        output_schema: { type: 'object' },
-        items: [{ custom_id: 'a', file_id: 'f' }],
-        ...request,
-      },
+      ...{ teamspace_id: 'ts-a', organization_id: 'org-1' },
+      request: { prompt: 'p', output_schema: { type: 'object' }, items: items(1), ...request },
       ...facts,
     },
   }
@@ -93,9 +87,6 @@ test.for<[string, Changes, string]>([
 ])('a fixture batch with %s is refused', { tags: ['R274', 'R284'] }, ([, changes, pointer]) => {
   expect(pointersOf(fixture(changes))).toEqual([pointer])
 })
-
-const items = (n: number) =>
-  Array.from({ length: n }, (_, index) => ({ custom_id: `${index}`, file_id: 'f' }))
 
 test('a value that is not an object is refused with its place', () => {
   expect(pointersOf(null)).toEqual([''])

@@ -10,18 +10,14 @@ test('each position has a cursor of its own, which decodes to it', { tags: ['R05
   }),
 )
 
-const CODED = ['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١']
+const [, , HASH] = Buffer.from(toCursor(3), 'base64url').toString().split(':')
+const POSITIONS = ['-1', '03', '1.5', '1e3', '9999999999999999', '1 ', '١', '']
 
 test.for([
   ...['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'],
-  ...CODED.map((text) => Buffer.from(text).toString('base64url')),
+  ...[`v2:3:${HASH}`, 'v1:3', 'v1:3:', ...POSITIONS.map((position) => `v1:${position}:${HASH}`)].map((text) =>
+    Buffer.from(text).toString('base64url'),
+  ),
 ])('"%s" is not a cursor', { tags: ['U022'] }, (text) => {
   expect(fromCursor(text)).toBeUndefined()
 })
-
-test('only the text that toCursor returns is a cursor', { tags: ['U022'] }, () =>
-  forAll(fc.string(), (text) => {
-    const spot = fromCursor(text)
-    if (spot !== undefined) expect(toCursor(spot.start)).toBe(text)
-  }),
-)

@@ -35,9 +35,14 @@ test.for([
 test.for([
   ['2024-03-01T10:00:00.001Z', '2024-03-01T10:00:00Z'],
   ['2026-03-02', undefined],
-] as const)('from %s to %s is no window', { tags: ['R163', 'U028'] }, ([start, end]) => {
-  expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
-})
+] as const)(
+  'from %s to %s is no window, or by a setting refused',
+  { tags: ['R163', 'U028'] },
+  ([start, end]) => {
+    expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
+    expect(() => read(start, end, { 'consumption.start_after_end': 'reject' })).toThrow(/after end_date/)
+  },
+)
 
 test.for([
   ['a common year', '2023-01-01', '2023-03-31', '2023-04-01'],

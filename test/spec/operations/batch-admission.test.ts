@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/core/json.ts'
 import {
   aBatch,
   batchEmulator,
@@ -24,28 +23,23 @@ function quota(emulator: TestEmulator, { headers }: TestResponse): (string | num
   return [...names.map((name) => headers.get(name)), reset, headers.get('retry-after')]
 }
 
-const policies: readonly (readonly [name: string, settings: JsonObject, policy: string, state: string])[] = [
-  [
-    'org-concurrency',
-    { 'limits.admission.concurrency': { limit: 1, retry_after_s: 40 } },
-    'q=1;qu="concurrent-requests"',
-    'r=0;t=40',
-  ],
-  ['org-enqueued-items', { 'limits.admission.enqueued_items': 10 }, 'q=10', 'r=2;t=30'],
-  [
-    'org-create-rate',
-    { 'limits.admission.create_rate': { limit: 1, window_s: 600 } },
-    'q=1;w=600',
-    'r=0;t=600',
-  ],
-  ['global-capacity', { 'limits.admission.global_capacity': 1 }, 'q=1;qu="concurrent-requests"', 'r=0;t=30'],
-]
+const BUSY = 'q=1;qu="concurrent-requests"'
+
+const policies = [
+  ['concurrency', { limit: 1, retry_after_s: 40 }, 'org-concurrency', BUSY, 'r=0;t=40'],
+  ['enqueued_items', 10, 'org-enqueued-items', 'q=10', 'r=2;t=30'],
+  ['create_rate', { limit: 1, window_s: 600 }, 'org-create-rate', 'q=1;w=600', 'r=0;t=600'],
+  ['global_capacity', 1, 'global-capacity', BUSY, 'r=0;t=30'],
+] as const
 
 test.for(policies)(
-  'the policy %s refuses a creation, its headers describe it, and nothing is consumed',
+  'the policy %s of %j refuses a creation, its headers describe it, and nothing is consumed',
   { tags: ['R265', 'R266', 'R252', 'U064'] },
-  async ([name, settings, policy, state]) => {
-    const emulator = await batchEmulator({ ...settings, 'batch.pace': { in_progress: 'hold' } })
+  async ([key, value, name, policy, state]) => {
+    const emulator = await batchEmulator({
+      [`limits.admission.${key}`]: value,
+      'batch.pace': { in_progress: 'hold' },
+    })
     const { id } = await createBatch(emulator, { items: 8 })
     const response = await refusedProblem(emulator, () => post(emulator), 429, 'rate_limit_exceeded')
     expect(response.body.title).toBe('Rate Limit Exceeded')
@@ -99,8 +93,9 @@ test('a batch larger than the limit may be tried again', {
 })
 
 test('three policies count one organization, the fourth counts all', { tags: ['R266'] }, async () => {
-  for (const [, settings] of policies.slice(0, 3)) {
-    const emulator = await batchEmulator({ ...settings, 'batch.pace': { validating: 'hold' } })
+  for (const [key, value] of policies.slice(0, 3)) {
+    const pace = { 'batch.pace': { validating: 'hold' } }
+    const emulator = await batchEmulator({ [`limits.admission.${key}`]: value, ...pace })
     await createBatch(emulator, { items: 8 })
     expectProblem(await post(emulator, 3, 'K2'), 429)
     expect((await post(emulator, 3, 'KO')).status).toBe(200)

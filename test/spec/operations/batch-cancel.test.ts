@@ -37,19 +37,12 @@ test.for([
   },
 )
 
-test('the error of a cancelled batch counts its unfinished items, also a single one', async () => {
+test('the error of a cancelled batch counts its unfinished items', async () => {
   const emulator = await batchEmulator()
-  for (const [items, said] of [
-    [3, '3 of 3 items were finished.'],
-    [1, '1 of 1 item was finished.'],
-  ] as const) {
-    const { id } = await createBatch(emulator, { items })
-    const { error } = await bring(emulator, id, 'cancelled')
-    expect(error).toMatchObject({
-      title: 'Batch Cancelled',
-      detail: `The batch was cancelled before ${said}`,
-    })
-  }
+  const { id } = await createBatch(emulator, { items: 1 })
+  const { error } = await bring(emulator, id, 'cancelled')
+  const detail = 'The batch was cancelled before 1 of 1 item was finished.'
+  expect(error).toMatchObject({ title: 'Batch Cancelled', detail })
 })
 
 test('a repeated cancel responds with the unchanged batch', { tags: ['R105', 'R219'] }, async () => {

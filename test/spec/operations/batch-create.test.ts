@@ -12,6 +12,10 @@ import {
 
 const CREATE = '/batch-predictions'
 
+const STAMPS = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired'].map(
+  (state) => `${state}_at`,
+)
+
 test('a new batch has every field', { tags: ['R076', 'R078', 'R081', 'R082', 'R102', 'R207'] }, async () => {
   const emulator = await batchEmulator()
   const { status, body } = await emulator.post(CREATE, aBatch({ items: 2, metadata: { team: 'north' } }))
@@ -24,13 +28,7 @@ test('a new batch has every field', { tags: ['R076', 'R078', 'R081', 'R082', 'R1
     completion_window: '24h',
     created_at: '2026-03-01T12:00:00.000Z',
     expires_at: '2026-03-02T12:00:00.000Z',
-    in_progress_at: null,
-    finalizing_at: null,
-    completed_at: null,
-    failed_at: null,
-    cancelling_at: null,
-    cancelled_at: null,
-    expired_at: null,
+    ...Object.fromEntries(STAMPS.map((stamp) => [stamp, null])),
     request_counts: { total: 2, processing: 2, succeeded: 0, errored: 0, canceled: 0, expired: 0 },
     metadata: { team: 'north' },
     error: null,
@@ -47,11 +45,20 @@ test('missing fields are reported as required', { tags: ['U015', 'R199', 'R202',
   await createBatch(emulator, { completion_window: '24h' })
 })
 
-test('the body may have 100 MiB after decoding', { tags: ['R270'] }, async () => {
+test('the body may have 100 MiB after decoding, and the start of a long prompt is kept', {
+  tags: ['R270'],
+}, async () => {
   const emulator = await batchEmulator()
   expect(BODY_LIMIT).toBe(100 * 1024 * 1024)
   expect(emulator.sandbox.service.operations.get('batch-predictions.create')?.bodyLimit).toBe(BODY_LIMIT)
-  await createBatch(emulator, { prompt: 'x'.repeat(2 * 1024 * 1024) })
+  for (const [length, note] of [
+    [65_536, ''],
+    [2_097_152, '... (2097152 characters)'],
+  ] as const) {
+    const { id } = await createBatch(emulator, { prompt: 'x'.repeat(length) })
+    const batch = emulator.state('batch_predictions').find((each) => each.id === id)
+    expect(batch._emulator.request.prompt).toBe('x'.repeat(65_536) + note)
+  }
 })
 
 test('settings give the two field names', { tags: ['U035'] }, async () => {

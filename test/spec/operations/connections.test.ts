@@ -5,16 +5,21 @@ import { mountPath } from '../../support/transport.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
-test('the response is a redirect URL resource', { tags: ['R006', 'R061', 'R176', 'R177'] }, async () => {
+test('the response is a redirect URL resource, and control shows the connection without its nonce', {
+  tags: ['R006', 'R061', 'R176', 'R177', 'U030'],
+}, async () => {
   const emulator = await testEmulator()
   const { status, body } = await emulator.post('/connections', BOTH)
   expect(status).toBe(200)
   expect(body).toEqual({ object: 'redirect_url', redirect_url: expect.any(String) })
   const consent = new RegExp(`^${mountPath()}/consent/connections/[\\w-]+$`)
   expect(new URL(body.redirect_url).pathname).toMatch(consent)
-  expect(emulator.state('connections')).toMatchObject([
-    { ...BOTH, teamspace_id: 'ts-a', user_id: 'user-owner', created_at: '2026-03-01T12:00:00.000Z' },
-  ])
+  const [connection] = emulator.state('connections')
+  const facts = { teamspace_id: 'ts-a', user_id: 'user-owner', created_at: '2026-03-01T12:00:00.000Z' }
+  expect(connection).toMatchObject({ ...BOTH, ...facts })
+  const shown = (await emulator.control('GET', `/connections/${connection.id}`)).body
+  expect([shown.status, Object.hasOwn(shown, 'nonce')]).toEqual(['pending', false])
+  expect((await emulator.control('GET', '/connections/none')).status).toBe(404)
 })
 
 test('a setting changes the redirect URL, with the id in its place', { tags: ['R061', 'U030'] }, async () => {
@@ -33,16 +38,6 @@ test.for(['login', '/login/{id}', ''])(
     await expect(testEmulator({ settings })).rejects.toThrow(/connections.redirect_url.*absolute URL/)
   },
 )
-
-test('the control interface shows a connection without its nonce', { tags: ['U030'] }, async () => {
-  const emulator = await testEmulator()
-  await emulator.post('/connections', BOTH)
-  const [{ id }] = emulator.state('connections')
-  const { body } = await emulator.control('GET', `/connections/${id}`)
-  expect(body).toMatchObject({ id, status: 'pending' })
-  expect(body).not.toHaveProperty('nonce')
-  expect((await emulator.control('GET', '/connections/none')).status).toBe(404)
-})
 
 test.for([
   ['connector_id', 5],

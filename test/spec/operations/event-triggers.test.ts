@@ -9,17 +9,9 @@ const NOW = '2026-03-01T12:00:00.000Z'
 
 function aTrigger(id: string, changes: object = {}, agent_id = 'a1') {
   return {
-    object: 'event_trigger',
-    id,
-    enabled: true,
-    trigger_source: 'file_sharing',
-    trigger_event: 'File:created',
-    name: 'New files',
-    description: 'Looks at new files',
-    run_conditions: 'only PDFs',
-    created_at: CREATED,
-    updated_at: CREATED,
-    warnings: [],
+    ...{ object: 'event_trigger', id, enabled: true, name: 'New files', description: 'Looks at new files' },
+    ...{ trigger_source: 'file_sharing', trigger_event: 'File:created' },
+    ...{ run_conditions: 'only PDFs', created_at: CREATED, updated_at: CREATED, warnings: [] },
     ...changes,
     _emulator: { agent_id },
   }
@@ -142,11 +134,8 @@ test.for(['construction_management', 'elsewhere', '', null, 1])(
   'the source cannot become %j',
   { tags: ['R069', 'R195'] },
   async (trigger_source) => {
-    const { body } = await refusedAt(
-      await triggerEmulator(),
-      { name: 'x', trigger_source },
-      '/trigger_source',
-    )
+    const emulator = await triggerEmulator()
+    const { body } = await refusedAt(emulator, { name: 'x', trigger_source }, '/trigger_source')
     expect(body.message).toContain('delete the trigger and create another')
   },
 )
@@ -219,29 +208,18 @@ test('a created trigger has the given fields and defaults for the others', {
   tags: ['R069', 'R070', 'R190', 'R223', 'R284'],
 }, async () => {
   const emulator = await triggerEmulator()
-  for (const [body, ...pointers] of [
-    [{}, '/trigger_event', '/trigger_source'],
-    [
-      { trigger_source: 'x', trigger_event: 'a', name: 'x'.repeat(256) },
-      '/name',
-      '/trigger_event',
-      '/trigger_source',
-    ],
+  const wrong = { trigger_source: 'x', trigger_event: 'a', name: 'x'.repeat(256) }
+  for (const [body, pointers] of [
+    [{}, ['/trigger_event', '/trigger_source']],
+    [wrong, ['/name', '/trigger_event', '/trigger_source']],
   ] as const)
     expect(pointersOf(await refused(emulator, () => emulator.post(at, body), 400)).sort()).toEqual(pointers)
   const given = { trigger_source: 'construction_management', trigger_event: 'Drawing:revised', name: 'D' }
   const { status, body } = await emulator.post(at, { ...given, warnings: [1], id: 'mine' })
   expect(status).toBe(200)
   expect(body).toEqual({
-    object: 'event_trigger',
-    id: expect.stringMatching(/^[0-9a-f]{24}$/),
-    enabled: true,
-    ...given,
-    description: null,
-    run_conditions: null,
-    created_at: NOW,
-    updated_at: NOW,
-    warnings: [],
+    ...{ object: 'event_trigger', id: expect.stringMatching(/^[0-9a-f]{24}$/), enabled: true, ...given },
+    ...{ description: null, run_conditions: null, created_at: NOW, updated_at: NOW, warnings: [] },
   })
   const data = [body, expect.objectContaining({ id: 't1' })]
   expect((await emulator.get(at)).body).toEqual({ object: 'list', data, has_more: false })

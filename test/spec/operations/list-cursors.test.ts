@@ -57,7 +57,7 @@ const limits = fc.integer({ min: 1, max: 12 })
 
 test.for(['users', 'consumption'] as const)(
   'paging the list of %s forwards and backwards visits every row once, and ends',
-  { tags: ['R008', 'R010', 'T26', 'U020'] },
+  { tags: ['R008', 'R010', 'R167', 'R168', 'R171', 'T26', 'U020'] },
   async (name) => {
     const minutes = fc.array(fc.nat(9), { maxLength: 30 })
     const property = fc.asyncProperty(minutes, limits, orders, async (at, limit, order) => {

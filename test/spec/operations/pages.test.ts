@@ -92,11 +92,6 @@ test('a setting is the scope of new pages', { tags: ['R015', 'U002'] }, async ()
   expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe('organization')
 })
 
-test('a fixture with another scope is refused', { tags: ['R015'] }, async () => {
-  const pages = [page('p', 'ts-a', 'sandbox')]
-  await expect(testEmulator({ collections: { pages } })).rejects.toThrow(/pages\/0\/scope/)
-})
-
 test.for([
   ['a page of the own teamspace', 'parent'],
   ['a page that a sibling teamspace shares with the organization', 'shared'],

@@ -30,7 +30,7 @@ const SPOILERS: readonly (readonly [
 ]
 
 test('a body that is no object is refused by every operation that reads one', {
-  tags: ['R138', 'R149', 'R152', 'R176'],
+  tags: ['R125', 'R138', 'R149', 'R152', 'R176'],
 }, async () => {
   const emulator = await withSamples()
   const reading = (await sampleCalls(emulator)).filter(

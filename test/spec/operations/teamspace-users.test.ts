@@ -37,39 +37,21 @@ test('roles and agent ids are returned as in the fixtures', { tags: ['R030', 'R0
   ])
 })
 
-test.for([
-  ...['not-an-email', '', 'a@', '@b.example', 'a b@c.example'].map(
-    (email) => [{ email }, /users\/5\/email.*must be an e-mail address/] as const,
-  ),
-  [{ last_name: undefined }, /users\/5\/last_name.*is required/] as const,
-])('a fixture with %o is refused', { tags: ['R028', 'R029'] }, async ([change, message]) => {
-  const users = crowd([0]).users.map((user) => ({ ...user, ...change }))
-  await expect(testEmulator({ collections: { users } })).rejects.toThrow(message)
+test('a fixture without a last name is refused', { tags: ['R028'] }, async () => {
+  const users = crowd([0]).users.map((user) => ({ ...user, last_name: undefined }))
+  await expect(testEmulator({ collections: { users } })).rejects.toThrow(/users\/5\/last_name.*is required/)
 })
 
-test('after and before page through the list, in its order', { tags: ['R008', 'R157', 'U020'] }, async () => {
-  const emulator = await withCrowd(25)
-  const all = idsOf(await list(emulator, '?limit=100'))
-  expect(all).toEqual([...upTo(25).map((n) => `u-${24 - n}`), 'user-second'])
-  expect(idsOf(await list(emulator, `?limit=3&after=${all[4]}`))).toEqual(all.slice(5, 8))
-  expect(idsOf(await list(emulator, `?limit=3&before=${all[4]}`))).toEqual(all.slice(1, 4))
-  expect(idsOf(await list(emulator, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
+test('the newest user comes first, or by a setting the oldest', { tags: ['U020'] }, async () => {
+  const all = [...upTo(25).map((n) => `u-${24 - n}`), 'user-second']
+  expect(idsOf(await list(await withCrowd(25), '?limit=100'))).toEqual(all)
   const oldest = await withCrowd(25, { 'lists.order': 'oldest' })
   expect(idsOf(await list(oldest, '?limit=100'))).toEqual(all.toReversed())
 })
 
-test.for([
-  [150, 1, true],
-  [150, 99, true],
-  [150, 100, true],
-  [100, 100, false],
-])('of %i users a page has %i; more: %s', { tags: ['R010', 'R158'] }, async ([count, limit, has_more]) => {
-  const { body } = await list(await withCrowd(Number(count) - 1), `?limit=${limit}`)
-  expect([body.data.length, body.has_more]).toEqual([limit, has_more])
-})
-
-test('without a limit a page has 20 users', { tags: ['R010', 'U019'] }, async () => {
-  expect((await list(await withCrowd(30))).body.data).toHaveLength(20)
+test('without a limit a page has 20 users', { tags: ['R010', 'R158', 'U019'] }, async () => {
+  const { body } = await list(await withCrowd(20))
+  expect([body.data.length, body.has_more]).toEqual([20, true])
 })
 
 const LISTS = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
@@ -87,12 +69,6 @@ test.for([...BAD_LIMITS, ''])(
   },
 )
 
-test('the limits 1 and 100 are accepted', { tags: ['R009', 'R156', 'R167', 'R179'] }, async () => {
-  const emulator = await withCrowd(3)
-  for (const query of LISTS.flatMap((path) => [`${path}?limit=1`, `${path}?limit=100`]))
-    expect((await emulator.get(query, { key: 'K2' })).status).toBe(200)
-})
-
 const people = [
   ['Grace', 'Hopper'],
   ['Alan', 'Turing'],
@@ -102,34 +78,29 @@ const people = [
 const named = (settings = {}) =>
   testEmulator({ collections: crowd(upTo(people.length), (n) => people[n] ?? ['', '']), settings })
 
-test.for([
-  ['part of a first name', 'rac', ['u-0']],
-  ['part of a last name', 'urin', ['u-1']],
-  ['part of an e-mail address', 'p2@cro', ['u-2']],
-  ['another letter case', 'GRACE', ['u-0']],
-  ['letters beyond ASCII', 'ÚÑE', ['u-3']],
-  ['first and last name with a space between', 'ada love', ['u-2']],
-  ['no match', 'zzz', []],
-  ['characters of regular expressions are literal', '.*', []],
-  // As a regular expression it would take minutes.
-  ['10,000 characters are not a pattern', 'a.*'.repeat(3333), []],
-  ['a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
-  ['an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)('a search: %s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
-  const emulator = await named()
-  expect(idsOf(await list(emulator, `?search=${encodeURIComponent(search)}`))).toEqual(expected)
-})
+const ALL = ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']
 
 test.for([
-  ['substring', 'ing', ['u-1']],
-  ['prefix', 'tur', ['u-1']],
-  ['prefix', 'ing', []],
-  ['exact', 'turing', ['u-1']],
-  ['exact', 'tur', []],
-  ['exact', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)('users.search=%s and the search "%s"', { tags: ['U021'] }, async ([mode, search, expected]) => {
-  const emulator = await named({ 'users.search': mode })
-  expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
+  ['substring', 'part of a first name', 'rac', ['u-0']],
+  ['substring', 'part of a last name', 'urin', ['u-1']],
+  ['substring', 'part of an e-mail address', 'p2@cro', ['u-2']],
+  ['substring', 'another letter case', 'GRACE', ['u-0']],
+  ['substring', 'letters beyond ASCII', 'ÚÑE', ['u-3']],
+  ['substring', 'first and last name with a space between', 'ada love', ['u-2']],
+  ['substring', 'no match', 'zzz', []],
+  ['substring', 'characters of regular expressions are literal', '.*', []],
+  // As a regular expression it would take minutes.
+  ['substring', '10,000 characters are not a pattern', 'a.*'.repeat(3333), []],
+  ['substring', 'a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
+  ['substring', 'an empty search finds all', '', ALL],
+  ['prefix', 'the start of a last name', 'tur', ['u-1']],
+  ['prefix', 'the end of a last name', 'ing', []],
+  ['exact', 'a whole last name', 'turing', ['u-1']],
+  ['exact', 'the start of a last name', 'tur', []],
+  ['exact', 'an empty search finds all', '', ALL],
+] as const)('a search by %s: %s', { tags: ['R155', 'U021'] }, async ([mode, , search, expected]) => {
+  const emulator = await named(mode === 'substring' ? {} : { 'users.search': mode })
+  expect(idsOf(await list(emulator, `?search=${encodeURIComponent(search)}`))).toEqual(expected)
 })
 
 test('cursors go on in the list that the search leaves', { tags: ['R157'] }, async () => {
@@ -159,18 +130,20 @@ test('after together with before is refused, or a setting lets after win', { tag
 })
 
 test.for([
-  ['before', 'u-1', ['u-3', 'u-2'], true],
-  ['before', 'u-2', ['u-4', 'u-3'], false],
-  ['before', 'u-4', [], false],
-  ['list_order', 'u-2', ['u-4', 'u-3'], true],
-  ['list_order', 'u-4', [], true],
+  ['u-1', ['u-3', 'u-2'], true],
+  ['u-2', ['u-4', 'u-3'], false],
+  ['u-4', [], false],
 ] as const)(
-  'has_more in the reading %s: before=%s',
+  'has_more with before=%s is about rows before the page, or by a setting about rows after it',
   { tags: ['T26'] },
-  async ([reading, before, ids, has_more]) => {
-    const emulator = await withCrowd(5, reading === 'before' ? {} : { 'lists.has_more_before': reading })
-    const response = await list(emulator, `?limit=2&before=${before}`)
-    expect([idsOf(response), response.body.has_more]).toEqual([ids, has_more])
+  async ([before, ids, isMore]) => {
+    const inListOrder = await withCrowd(5, { 'lists.has_more_before': 'list_order' })
+    const pages = [await withCrowd(5), inListOrder].map((each) => list(each, `?limit=2&before=${before}`))
+    const seen = (await Promise.all(pages)).map((page) => [idsOf(page), page.body.has_more])
+    expect(seen).toEqual([
+      [ids, isMore],
+      [ids, true],
+    ])
   },
 )
 

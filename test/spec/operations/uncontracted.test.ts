@@ -49,17 +49,16 @@ test('an agent has its citations, and no invented model', { tags: ['R101', 'R292
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1', citations }])
 })
 
-test.for([
-  '/knowledge',
-  '/webhooks',
-  '/conversations/c1/messages',
-  '/conversations/c1/messages/m1/citations',
-  '/agents/a1',
-  '/mcp-servers',
-])('GET %s is a 404 with rate-limit headers', { tags: ['R223', 'U045'] }, async (path) => {
-  const { status, body, headers } = await (await testEmulator()).get(path)
-  expect([status, body.error]).toEqual([404, 'route_not_found'])
-  expect(headers.get('x-ratelimit-limit')).toBe('200')
+test('a path that is only mentioned is a 404 with rate-limit headers', {
+  tags: ['R223', 'U045'],
+}, async () => {
+  const emulator = await testEmulator()
+  const messages = '/conversations/c1/messages'
+  for (const path of ['/knowledge', '/webhooks', messages, `${messages}/m1/citations`, '/agents/a1']) {
+    const { status, body, headers } = await emulator.get(path)
+    expect([path, status, body.error]).toEqual([path, 404, 'route_not_found'])
+    expect(headers.get('x-ratelimit-limit')).toBe('200')
+  }
 })
 
 test('an endpoint without a contract requires a key and is rate limited', { tags: ['R223'] }, async () => {

@@ -42,17 +42,13 @@ function course(preset: string, steps: string, ...expected: readonly string[]): 
   )
 }
 
+const UNAVAILABLE = '503 Service Unavailable'
+
 export const batchCases: readonly PresetCase[] = [
   course('batch-instant-terminal', 'poll results', 'completed', '4 succeeded'),
   course('batch-stuck', '23h poll 1h poll', 'in_progress', 'expired'),
   course('batch-404-after-create', 'poll poll poll', '404 Not Found', '404 Not Found', 'validating'),
-  course(
-    'batch-poll-transient-error',
-    'poll poll poll',
-    'validating',
-    '503 Service Unavailable',
-    'validating',
-  ),
+  course('batch-poll-transient-error', 'poll poll poll', 'validating', UNAVAILABLE, 'validating'),
   course('batch-cancel-racing-completion', 'cancel poll results', '409 Conflict', 'completed', '4 succeeded'),
   course('batch-results-410', '1h poll results', 'completed without results', '410 Results Gone'),
   // The batch still has the URL when it is read.

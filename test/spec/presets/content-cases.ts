@@ -150,7 +150,6 @@ export const lineCases: readonly PresetCase[] = [
 
 const VIEWS = '/data-views?limit=2&offset='
 const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
-const TEN = Array.from({ length: 10 }, (_, n) => n)
 
 /** Follows the cursors of a list to a page without one; the cursor that each page names, or its status. */
 function cursors(preset: string, expected: readonly string[]): PresetCase {
@@ -169,14 +168,8 @@ function cursors(preset: string, expected: readonly string[]): PresetCase {
 }
 
 export const listCases: readonly PresetCase[] = [
-  cursors(
-    'page-cursor-repeated',
-    TEN.map(() => 'user-again'),
-  ),
-  cursors(
-    'page-cursor-cycle',
-    TEN.map((n) => (n % 2 === 0 ? 'user-there' : 'user-back')),
-  ),
+  cursors('page-cursor-repeated', Array(10).fill('user-again')),
+  cursors('page-cursor-cycle', Array(5).fill(['user-there', 'user-back']).flat()),
   body('page-empty-has-more', (text) => parse(text), expect.objectContaining({ data: [], has_more: true })),
   armed(
     'page-cursor-deleted',
