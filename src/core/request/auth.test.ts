@@ -29,12 +29,6 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('a registered key gives a caller with the fields of its record', { tags: ['R227'] }, () => {
-  const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
-  const { id, token: _, ...facts } = keyOf('two', { kind: 'service', user_id: null })
-  expect(registered.identify('Bearer token-of-two', settings)).toEqual({ key_id: id, ...facts })
-})
-
 test.for([
   ...['Bearer token-of-one', 'bearer token-of-one', 'BEARER token-of-one'],
   ...['Bearer    token-of-one', 'Bearer token-of-one  '],
