@@ -85,11 +85,6 @@ test('the message shows requests that should not have come', async () => {
   expect(lines.at(-1)).toBe('  and 2 more')
 })
 
-test('an unknown operation in a match rejects with the nearest known one', async () => {
-  const sandbox = await aFreshState()
-  await expect(toHaveReceived(sandbox, { operation: 'pages.crate' })).rejects.toThrow('pages.create')
-})
-
 test.for([undefined, null, 7, { name: 'no sandbox' }])(
   '%j is refused, since it is not a sandbox',
   async (value) => {
