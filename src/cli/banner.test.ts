@@ -49,7 +49,6 @@ const KEYS = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
 
 test.for<[what: string, facts: Partial<Facts>, keys: readonly PlainKey[], text: string]>([
   ['a state in memory', { state_file: null }, KEYS, '  State      in memory\n'],
-  ['a frozen clock', { rate: 0 }, KEYS, '  Clock      2026-03-01T12:00:00.000Z, frozen\n'],
   ['a scenario', { scenario: 'partial-failure' }, KEYS, '  Seed       7\n  Scenario   partial-failure\n'],
   ['six keys and the number of the others', {}, KEYS, 'live_5  somebody\n             and 3 more\n'],
   ['a call without a key', {}, [], '  curl -w "\\n" http://127.0.0.1:4010/__emulator/health\n'],

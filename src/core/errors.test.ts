@@ -27,10 +27,6 @@ test('the message names all invalid fields, and explains a misspelt one first', 
   expect(issues).toEqual([MISSPELT, MISSING, ODD])
 })
 
-test('the message names a field with two mistakes once, and shortens a long list', () => {
+test('the message names a field with two mistakes once', () => {
   expect(refusalOf([MISSING, { ...MISSING, detail: 'is wrong' }]).options.detail).not.toContain('also')
-  const many = Array.from({ length: 30 }, (_, n) => ({ pointer: `/items/${n}`, detail: 'is wrong' }))
-  const { detail, issues } = refusalOf(many).options
-  expect(detail).toMatch(/^30 fields are not valid: \/items\/0: .*\/items\/20, and 9 more\)$/)
-  expect(issues).toHaveLength(30)
 })

@@ -38,10 +38,6 @@ test('an expression that takes exponential time in other engines ends', () => {
 
 const exponential = () => matchInTime(() => /^(a+)+\1b$/.test('a'.repeat(40)))
 
-test('a match that takes exponential time is stopped', () => {
-  expect(exponential).toThrow(new RegexTimeout('the pattern took more than 50 ms for one text'))
-})
-
 test('several pieces of work share their match time, and later ones have none', () => {
   const inTime = sharedMatchTime(120)
   const tries = Array.from({ length: 10 }, () => {

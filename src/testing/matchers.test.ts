@@ -85,11 +85,6 @@ test('the message shows requests that should not have come', async () => {
   expect(lines.at(-1)).toBe('  and 2 more')
 })
 
-test('an unknown operation in a match rejects with the nearest known one', async () => {
-  const sandbox = await aFreshState()
-  await expect(toHaveReceived(sandbox, { operation: 'pages.crate' })).rejects.toThrow('pages.create')
-})
-
 test.for([undefined, null, 7, { name: 'no sandbox' }])(
   '%j is refused, since it is not a sandbox',
   async (value) => {
@@ -113,12 +108,11 @@ test('a webhook without a receiver is not delivered, and can be found by its sta
   expect(message()).toMatch(
     /^Expected [\w-]+ to have delivered at least 1 webhook with .*; 0 of 1 match\.\n {2}batch_prediction\.completed to http:\/\/127\.0\.0\.1:9\/hook {2}failed: .+\n {4}status: expected "delivered", was "failed"$/,
   )
-  expect(await toHaveDelivered(sandbox, { status: 'failed', attempts: 1 }, 1)).toMatchObject({ pass: true })
-  expect(await toHaveDelivered(sandbox, { status: '*', url: 'http://127.0.0.1:*' })).toMatchObject({
-    pass: true,
-  })
-  expect(await toHaveDelivered(sandbox, { status: '*', ref: 'pages/*' })).toMatchObject({ pass: false })
-  expect(await toHaveDelivered(sandbox, { status: '*', answered: 200 })).toMatchObject({ pass: false })
+  const passes = async (...given: [object, number?]) => (await toHaveDelivered(sandbox, ...given)).pass
+  expect(await passes({ status: 'failed', attempts: 1 }, 1)).toBe(true)
+  expect(await passes({ status: '*', url: 'http://127.0.0.1:*' })).toBe(true)
+  expect(await passes({ status: '*', ref: 'pages/*' })).toBe(false)
+  expect(await passes({ status: '*', answered: 200 })).toBe(false)
   const without = await toHaveDelivered(await aFreshState())
   expect(without.message()).toContain('sandbox.webhooks.create')
 })
@@ -189,10 +183,8 @@ test('a status selects refusals, and the requests after them count with any stat
   const sandbox = await aFreshState()
   await sandbox.faults.preset('unavailable-with-retry-after', { times: 1 })
   expect([(await send(sandbox)).status, (await send(sandbox)).status]).toEqual([503, 200])
-  expect(await toHaveRespectedRetryAfter(sandbox, { status: 503 })).toMatchObject({ pass: false })
-  expect(await toHaveRespectedRetryAfter(sandbox, { status: 503, method: 'POST' })).toMatchObject({
-    pass: false,
-  })
+  for (const match of [{ status: 503 }, { status: 503, method: 'POST' }])
+    expect(await toHaveRespectedRetryAfter(sandbox, match)).toMatchObject({ pass: false })
   await expect(toHaveRespectedRetryAfter(sandbox, { status: 429 })).rejects.toThrow('No client had to wait')
 })
 
@@ -219,13 +211,8 @@ test('toHaveFiredAllFaults passes if all have fired, fails if some have not, and
   await send(sandbox)
   expect((await toHaveFiredAllFaults(sandbox)).pass).toBe(true)
   await sandbox.faults.preset('fin-before-headers', { match: { operation: 'agents.list' } })
-  await sandbox.faults.arm({
-    id: 'late',
-    when: { nth: 9 },
-    match: { method: 'POST' },
-    do: [{ respond: { status: 500 } }],
-    priority: 1,
-  })
+  const never = { match: { method: 'POST' }, when: { nth: 9 }, priority: 1 }
+  await sandbox.faults.arm({ id: 'late', ...never, do: [{ respond: { status: 500 } }] })
   await send(sandbox)
   const { pass, message } = await toHaveFiredAllFaults(sandbox)
   expect(pass).toBe(false)

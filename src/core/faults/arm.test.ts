@@ -5,7 +5,7 @@ import { serviceFacts } from '../../emulator/service.ts'
 import { Refusal } from '../errors.ts'
 import type { Scope } from '../operation.ts'
 import { service } from '../service.ts'
-import { arm, disarm, MAX_RULES, rearm, rewrite } from './arm.ts'
+import { arm, disarm, MAX_RULES, rearm } from './arm.ts'
 import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultRule } from './rule.ts'
 import { standingOf } from './standing.ts'
@@ -73,29 +73,6 @@ test('an armed rule is a copy: a script may change its own object later', () => 
   arm({ match: 'everything', do: actions })
   actions.length = 0
   expect(book.rules[0]?.do).toHaveLength(1)
-})
-
-test('a removed rule loses its counters', () => {
-  const { arm, change, book, standing } = armory()
-  const draft: FaultDraft = { ...fail, id: 'a', when: { nth: 1, by: 'tag' } }
-  const [rule] = arm(draft) as [FaultRule]
-  expect(firedNumbers(book, 3)).toEqual([1])
-  const counters = [{ key: '-', matched: 3 }]
-  expect(standing(rule)).toMatchObject({ matched: 3, fired: 1, keys: 1, counters })
-  change((scope) => disarm(scope, 'a'))
-  arm(draft)
-  const life = 'It stays until it is removed, once for each tag.'
-  expect(standing(rule)).toEqual({ status: 'armed', life, matched: 0, fired: 0, counters: [], keys: 0 })
-})
-
-test('a rewritten rule keeps its counters, its age and its place', () => {
-  const { arm, change, book, standing } = armory()
-  const [rule] = arm({ ...fail, id: 'a', when: { nth: 9 } }, { ...fail, id: 'b' }) as [FaultRule]
-  firedNumbers(book, 2)
-  const next = change((scope) => rewrite(scope, all, rule, { ...fail, when: { nth: 3 } }))
-  expect([next.id, next.when, standing(next).matched]).toEqual(['a', { nth: 3 }, 2])
-  expect(book.rules.map(({ id }) => id)).toEqual(['a', 'b'])
-  expect(book.decide('call', subject())?.fired[0]?.rule.id).toBe('a')
 })
 
 test('a rule that is armed again starts with counters at zero and its full time to live', () => {

@@ -2,20 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bookOf, firedNumbers, fires, ruleOf, subject } from '../../../test/support/fault-book.ts'
 import type { FaultBook } from './book.ts'
-import { type FaultCounter, type FaultRule, faultCounters, faultRules, type When } from './rule.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
 
 const told = (decision: ReturnType<FaultBook['decide']>) =>
   decision?.decisions.map(({ rule, fired, description }) => [rule.id, fired !== undefined, description])
 const tagged = (tag: string) => subject({ headers: { 'x-emulator-tag': tag } })
-
-test.for<[when: When, fired: number[]]>([
-  [{ first: 5, every: 2 }, [2, 4]],
-  [{ after: 1, until: { calls: 3 } }, [2, 3]],
-  [{ probability: 0 }, []],
-  [{ probability: 1 }, [1, 2, 3, 4, 5, 6]],
-])('a rule with %j fires on %j of six requests', ([when, fired]) => {
-  expect(firedNumbers(bookOf({ when }).book, 6)).toEqual(fired)
-})
 
 test('a sequence names the actions of each match, and its last entry repeats', () => {
   const when = { sequence: ['limit', 'pass', 'fail'] }

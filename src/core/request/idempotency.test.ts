@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../json.ts'
 import { Store } from '../state/store.ts'
-import {
-  fingerprint,
-  fingerprintBytes,
-  IDEMPOTENCY,
-  idempotencyId,
-  recallResponse,
-  rememberResponse,
-} from './idempotency.ts'
+import { fingerprint, fingerprintBytes, IDEMPOTENCY, idempotencyId, rememberResponse } from './idempotency.ts'
 
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
 const DAY = 86_400_000
@@ -17,15 +10,6 @@ function remember(store: Store, id: string, at: number, body: Json = { id }): vo
   const record = { id, fingerprint: `print of ${id}`, status: 200, body }
   store.transaction(new Date(at).toISOString(), (tx) => rememberResponse(tx, record, at))
 }
-
-test('for 24 hours a key is that of one body', { tags: ['R276', 'R277', 'R278'] }, () => {
-  const store = new Store()
-  remember(store, 'k', T0, { name: 'first' })
-  const recall = (print: string, now: number) => recallResponse(store.begin(), 'k', print, now)
-  expect(recall('print of k', T0 + DAY - 1)?.body).toEqual({ name: 'first' })
-  expect(() => recall('another print', T0 + DAY - 1)).toThrow('first used at 2026-03-01T12:00:00.000Z')
-  expect([recall('print of k', T0 + DAY), recall('another print', T0 + DAY)]).toEqual([undefined, undefined])
-})
 
 test('a new record deletes exactly the records that have expired', { tags: ['R278'] }, () => {
   const store = new Store()

@@ -6,15 +6,6 @@ import { filled, placeholderClashes } from './stub.ts'
 
 const json = fc.jsonValue({ noUnicodeString: false }) as fc.Arbitrary<Json>
 
-test('a placeholder is replaced by the unchanged part of the request', { tags: ['R291'] }, () =>
-  forAll(json, (part) => {
-    const body = { part: { $request: '/body' }, list: [{ $request: '/body' }] }
-    const { part: whole, list } = filled(body, { body: part }) as { part: Json; list: Json[] }
-    expect(whole).toBe(part)
-    expect(list[0]).toBe(part)
-  }),
-)
-
 test('a body without placeholders does not change', () =>
   forAll(json, (body) => {
     fc.pre(!JSON.stringify(body).includes('$request'))

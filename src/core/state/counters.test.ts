@@ -42,12 +42,6 @@ test('D9 new ids skip those of records in any table, and those that the transact
   expect(countersOf(store)).toMatchObject({ ids: 11 })
 })
 
-test('D9 new UUIDs skip existing ones', () => {
-  const store = storeAt({ uuids: 2 }, uuid(SEED, 3), uuid(SEED, 4))
-  const tx = store.begin()
-  expect(nextId(tx, SEED, 'uuids')).toBe(uuid(SEED, 5))
-})
-
 test('a transaction without a commit uses up no numbers', { tags: ['R012'] }, () => {
   const store = storeAt({ ids: 5 }, ...ids(6, 7))
   const next = () => nextId(store.begin(), SEED, 'ids')

@@ -89,15 +89,6 @@ test('a replay ignores missing records in the order of a table', () => {
   expect(store.revision).toBe(4)
 })
 
-test('a store created from another has its revision, and startAt sets another one', () => {
-  const store = storeWith({ id: 'a', value: 1 })
-  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))
-  expect(Store.from(store).revision).toBe(1)
-  store.revision = 70
-  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 3 }))
-  expect(store.revision).toBe(71)
-})
-
 test('a derived value is computed once, again after a write to its table, and apart in a transaction that has written', () => {
   let made = 0
   const count = () => {
@@ -163,18 +154,6 @@ function journaled(rows: readonly Thing[], ...fails: boolean[]) {
   return { store, sizes: () => journal.writes.map((lines) => lines.length), journal }
 }
 
-test('the commits of a group are one write, and are told after it', () => {
-  const { store, sizes } = journaled([{ id: 'a', value: 1 }])
-  const told: number[] = []
-  store.onCommit(({ revision }) => told.push(revision))
-  store.group(() => {
-    put(store, 'a', 2)
-    put(store, 'b', 3)
-    expect([store.get('things', 'b'), told, sizes()]).toEqual([{ id: 'b', value: 3 }, [], []])
-  }, unexpected)
-  expect([told, sizes()]).toEqual([[1, 2], [2]])
-})
-
 test('a group whose write fails has changed nothing, and its commits are given once with the error', () => {
   const { store } = journaled(START, true)
   const [told, errors]: [Commit[], unknown[]] = [[], []]
@@ -207,18 +186,6 @@ test('a removal is written at once, with the commits before it', () => {
     put(store, 'c', 3)
   }, unexpected)
   expect(sizes()).toEqual([2, 1])
-})
-
-test('a removal that cannot be written throws, and the commits before it are undone', () => {
-  const { store } = journaled([{ id: 'a', value: 1 }], true)
-  const errors: unknown[] = []
-  const work = () => {
-    put(store, 'b', 2)
-    expect(() => remove(store, 'a')).toThrow('disk full')
-    put(store, 'c', 3)
-  }
-  store.group(work, (undone, error) => errors.push([undone.length, error]))
-  expect([contents(store).map(({ id }) => id), errors]).toEqual([['a', 'c'], [[1, new Error('disk full')]]])
 })
 
 test('a group whose work throws keeps its commits', () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { contents, NOW, storeWith, things } from '../../../test/support/things.ts'
-import type { Commit } from './commit.ts'
 
 test('a removed listener is not called again', () => {
   const store = storeWith({ id: 'a', value: 1 })
@@ -37,31 +36,4 @@ test('a transaction reads its own writes and removals, and otherwise the store',
   expect(contents(store).map(({ id }) => id)).toEqual(['a', 'b'])
   store.commit(tx, NOW)
   expect(contents(store).map(({ id }) => id)).toEqual(['a'])
-})
-
-test('find returns the first match and filter returns all matches, in the order of writing', () => {
-  const records = storeWith({ id: 'b', value: 1 }, { id: 'a', value: 2 }, { id: 'c', value: 2 })
-    .begin()
-    .in(things)
-  expect(records.find(({ value }) => value === 2)?.id).toBe('a')
-  expect(records.find(({ value }) => value === 3)).toBeUndefined()
-  expect(records.filter(({ value }) => value === 2).map(({ id }) => id)).toEqual(['a', 'c'])
-})
-
-test('a transaction whose work throws changes nothing', { tags: ['R123'] }, () => {
-  const store = storeWith({ id: 'a', value: 1 })
-  const commits: Commit[] = []
-  store.onCommit((commit) => commits.push(commit))
-  const work = () =>
-    store.transaction(NOW, (tx) => {
-      tx.in(things).put({ id: 'a', value: 2 })
-      throw new Error('no')
-    })
-  expect(work).toThrow('no')
-  expect(contents(store)).toEqual([{ id: 'a', value: 1 }])
-  expect([store.revision, commits]).toEqual([0, []])
-})
-
-test('require refuses a missing record and names its id', () => {
-  expect(() => storeWith().begin().in(things).require('x')).toThrow('There is no thing with the id "x".')
 })

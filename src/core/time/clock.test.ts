@@ -92,16 +92,6 @@ test('the real wait for an instant is divided by the rate, and 0 for an instant 
   expect(clock.realUntil(START + 1_000)).toBe(0)
 })
 
-test('a host clock that is set back does not stop the clock', () => {
-  const { clock, pass, set } = machine(2)
-  pass(10_000)
-  set(-HOUR)
-  expect(clock.compareWithHost()).toBe(-HOUR)
-  expect(clock.due()).toBe(START + 20_000)
-  pass(1_000)
-  expect([clock.due(), clock.compareWithHost()]).toEqual([START + 22_000, undefined])
-})
-
 test('the clock follows a host clock that is far ahead of the real time: the machine slept', () => {
   const { clock, pass, set } = machine(2)
   pass(10_000)

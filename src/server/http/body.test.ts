@@ -11,8 +11,7 @@ import { type ArrivedRequest, MAX_BODY, noteArrival } from '../../core/record/re
 import { type Body, type BodyOptions, discardBody, readBody } from './body.ts'
 
 const MIB = 1024 * 1024
-const BATCH_LIMIT = 104_857_600
-const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
+const ZEROS = Buffer.alloc(50 * MIB, 0x20)
 
 const STATUSES = new Map([
   ['bad_request', 400],
@@ -69,33 +68,10 @@ async function rawConnection(port: number, head: string): Promise<Socket> {
   return socket
 }
 
-async function statusLine(socket: Socket): Promise<string> {
-  const [data] = (await once(socket, 'data')) as [Buffer]
-  return data.toString('latin1').split('\r\n')[0] ?? ''
-}
-
 function noise(size: number): Buffer {
   const blocks = Array.from({ length: size / 32 }, (_, n) => createHash('sha256').update(String(n)).digest())
   return Buffer.concat(blocks)
 }
-
-test('a body is read unchanged, with a length, chunked, or empty', async () => {
-  const server = await decision({ bytes: 100 })
-  await send(server.port, sized(2), Buffer.from('{}'))
-  await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))
-  await send(server.port, sized(0))
-  expect(await send(server.port, { method: 'GET' })).toEqual({ status: 200, text: '0' })
-  const bodies = await Promise.all([0, 1, 2, 3].map(async (n) => (await server.seen(n)).body))
-  const texts = bodies.map((body) => body.kind === 'bytes' && body.bytes.toString())
-  expect(texts).toEqual(['{}', '{"a":1}', '', ''])
-})
-
-test('exactly 100 MiB is accepted, one byte more is not: by Content-Length', { tags: ['R270'] }, async () => {
-  const server = await decision({ bytes: BATCH_LIMIT })
-  expect(await send(server.port, sized(BATCH_LIMIT), ZEROS.subarray(1))).toMatchObject({ text: '104857600' })
-  const socket = await rawConnection(server.port, `Content-Length: ${BATCH_LIMIT + 1}`)
-  expect(await statusLine(socket)).toBe('HTTP/1.1 413 Payload Too Large')
-})
 
 test('the limit is exact to the byte for every way of sending', { tags: ['R270'] }, async () => {
   const server = await decision({ bytes: 64 * 1024 })
@@ -115,7 +91,7 @@ test('the limit is exact to the byte for every way of sending', { tags: ['R270']
 
 test('a small compressed body that decodes to many bytes is stopped at the limit', async () => {
   const server = await decision({ bytes: MIB })
-  const bomb = gzipSync(ZEROS.subarray(0, 50 * MIB), { level: 1 })
+  const bomb = gzipSync(ZEROS, { level: 1 })
   const response = await send(server.port, coded('gzip'), bomb)
   expect(response.status).toBe(413)
   expect(response.text).toMatch(/larger than 1048576 bytes.*after content decoding.*split/)

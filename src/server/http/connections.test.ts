@@ -3,7 +3,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { connected, everything, serving } from '../../../test/support/http-server.ts'
 import { overSocket, requestBytes } from '../../../test/support/wire-client.ts'
-import { connectionOf, evidenceOf, silence } from './connections.ts'
+import { evidenceOf, silence } from './connections.ts'
 
 const KEPT = requestBytes({ path: '/', headers: { Host: 'a', Connection: 'keep-alive' } })
 const LAST = requestBytes({ path: '/', headers: { Host: 'a' } })
@@ -86,18 +86,6 @@ test('a client that sends Connection: close gets no response to later requests',
   })
   await overSocket(port, LAST.replace('/', '/last') + KEPT)
   expect(urls).toEqual(['/last'])
-})
-
-test('a connection is idle between the end of a response and the next request', async () => {
-  const idle: boolean[] = []
-  const { port } = await serving((req, res) => {
-    const note = () => idle.push(connectionOf.get(req.socket)?.pending.length === 0)
-    note()
-    res.once('close', () => setImmediate(note))
-    res.end()
-  })
-  await overSocket(port, LAST)
-  await expect.poll(() => idle).toEqual([false, true])
 })
 
 test('a silent connection stays open after the keep-alive timeout, and gets no more responses', async () => {

@@ -16,18 +16,6 @@ test('port 0 selects a free port, and the bound address is returned', async () =
   expect(['127.0.0.1', '::1']).toContain(bound.host)
 })
 
-test('the error for a port in use names the options, and the server can listen at another port', async () => {
-  const { port } = await listen(aServer(), { port: 0, host: '127.0.0.1' })
-  const server = aServer()
-  const refused = await listen(server, { port, host: '127.0.0.1' }).catch((error: unknown) => error)
-  expect(refused).toBeInstanceOf(ListenError)
-  expect(refused).toMatchObject({
-    code: 'EADDRINUSE',
-    message: `Port ${port} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`,
-  })
-  expect((await listen(server, { port: 0, host: '127.0.0.1' })).port).not.toBe(port)
-})
-
 test.for<[port: number, host: string, message: RegExp]>([
   [0, '192.0.2.1', /^192\.0\.2\.1 is not an address of this machine.*--host 127\.0\.0\.1/],
   [70_000, '127.0.0.1', /^70000 is not a port\. .*--port a whole number from 0 \(any free one\) to 65535\.$/],

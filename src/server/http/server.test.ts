@@ -232,16 +232,6 @@ test('a request that has arrived only in part does not time out while earlier re
   expect((await text).match(/\r\n\r\n\/(?:slow|next|last)/g)).toHaveLength(3)
 })
 
-test('requests that come in pieces, pipelined, or with a body are served in order', async () => {
-  const { port } = await serving()
-  const socket = await connected(port)
-  const text = everything(socket)
-  socket.write('GET /a HT')
-  socket.write(`TP/1.1\r\n${HOST}\r\nGET /b HTTP/1.1\r\n${HOST}\r\nPOST /c HTTP/1.1\r\n`)
-  socket.write(`${HOST}Content-Length: 2\r\nConnection: close\r\n\r\nhi`)
-  expect((await text).match(/^\/[abc]/gm)).toEqual(['/a', '/b', '/c'])
-})
-
 test('F2 every response to random bytes has the rate-limit headers', { tags: ['R259'] }, async () => {
   const { port } = await serving((req, res) => {
     req.resume()
