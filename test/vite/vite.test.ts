@@ -24,20 +24,17 @@ export const load = () => fetch(url + '/data-views', { headers: { authorization:
   'dist/index.html': 'built',
 }
 
-interface Project {
-  readonly root: string
-  readonly printed: string[]
-  config(config?: InlineConfig, options?: ViteEmulatorOptions): InlineConfig
-}
-
-async function project(): Promise<Project> {
+async function project() {
   const root = realpathSync(temporaryDirectory())
   await write(root, FILES)
   const printed: string[] = []
   const customLogger = createLogger('info')
   for (const level of ['info', 'warn', 'error'] as const)
     customLogger[level] = (line) => void printed.push(stripVTControlCharacters(line))
-  const config: Project['config'] = ({ plugins = [], server, ...others } = {}, options = {}) => ({
+  const config = (
+    { plugins = [], server, ...others }: InlineConfig = {},
+    options: ViteEmulatorOptions = {},
+  ): InlineConfig => ({
     root,
     configFile: false,
     customLogger,
