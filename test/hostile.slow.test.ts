@@ -42,12 +42,12 @@ async function watchHealth({ url, pid }: Awaited<ReturnType<typeof started>>) {
   }
 }
 
-/** Runs work beside requests for health. On a busy machine the same work takes longer, so work that is late runs three times. */
-async function lateness(
+/** Expects that health answers beside some work. On a busy machine it takes longer, so work that is late runs three times. */
+async function expectPrompt(
   name: string,
   emulator: Awaited<ReturnType<typeof started>>,
   work: () => Promise<unknown>,
-): Promise<number> {
+): Promise<void> {
   let least = Number.POSITIVE_INFINITY
   for (let n = 0; n < 3 && least > MAX_GAP; n++) {
     const health = await watchHealth(emulator)
@@ -59,16 +59,15 @@ async function lateness(
     if (process.env.SHOW_GAPS) console.log(`${name}: ${worked} ms of work, ${waited?.toFixed(0)} ms`)
     least = Math.min(least, worked ?? 0)
   }
-  return least
+  expect.soft(least, name).toBeLessThanOrEqual(MAX_GAP)
 }
 
 test('health answers beside hostile schemas, on a heap of 1 GB', async () => {
   const emulator = await started()
   const { url, ask } = emulator
   let ran = 0
-  const late: Record<string, number> = {}
   for (const [name, output_schema] of Object.entries(HOSTILE_SCHEMAS)) {
-    const gap = await lateness(name, emulator, async () => {
+    await expectPrompt(name, emulator, async () => {
       const created = await ask('POST', '/v1/batch-predictions', aBatch({ output_schema, items: 500 }))
       // Some have no output, which is already known when the batch is created.
       if (created.status >= 300) return expect([name, created.status]).toEqual([name, 400])
@@ -86,10 +85,8 @@ test('health answers beside hostile schemas, on a heap of 1 GB', async () => {
       while (performance.now() < until && (await reader?.read())?.done === false);
       leaving.abort()
     })
-    if (gap > MAX_GAP) late[name] = gap
   }
   expect(ran).toBeGreaterThan(40)
-  expect(late).toEqual({})
 }, 600_000)
 
 /** Documents at the bounds of a body: 32 MiB, 2,000,000 tokens, 50,000 members, 512 levels. */
@@ -122,7 +119,6 @@ function hostileDocuments(): Readonly<Record<string, string>> {
 test('health answers beside hostile fixtures and states, on a heap of 1 GB', async () => {
   const emulator = await started()
   const { ask } = emulator
-  const late: Record<string, number> = {}
   for (const [name, document] of Object.entries(hostileDocuments())) {
     const ways = {
       fixtures: ['POST', '/__emulator/fixtures', document],
@@ -130,15 +126,13 @@ test('health answers beside hostile fixtures and states, on a heap of 1 GB', asy
       state: ['PUT', '/__emulator/state', document],
     } as const
     for (const [way, [method, path, body]] of Object.entries(ways)) {
-      const gap = await lateness(`${name}: ${way}`, emulator, async () => {
+      await expectPrompt(`${name}: ${way}`, emulator, async () => {
         expect((await ask('POST', '/__emulator/reset', {})).status).toBe(200)
         expect((await ask(method, path, body)).status).toBeLessThan(500)
         expect((await ask('GET', '/__emulator/state')).status).toBe(200)
       })
-      if (gap > MAX_GAP) late[`${name}: ${way}`] = gap
     }
   }
-  expect(late).toEqual({})
 }, 600_000)
 
 test('health answers while the clients of a full log are judged, explained and recorded', async () => {
@@ -148,14 +142,11 @@ test('health answers while the clients of a full log are judged, explained and r
     await Promise.all(
       Array.from({ length: 20 }, (_, m) => ask('POST', '/v1/pages', { wrong: 'x'.repeat(1_000), n: n + m })),
     )
-  const late: Record<string, number> = {}
   for (const path of ['conduct', 'requests?limit=1000', 'explain/default-000500', 'record']) {
-    const gap = await lateness(path, emulator, async () => {
+    await expectPrompt(path, emulator, async () => {
       expect((await ask('GET', `/__emulator/${path}`)).status).toBe(200)
     })
-    if (gap > MAX_GAP) late[path] = gap
   }
-  expect(late).toEqual({})
 }, 600_000)
 
 test('SIGTERM ends a process that sends the results of a hostile schema', async () => {
@@ -206,7 +197,7 @@ test('a hostile HAR file or recording gets an answer of a few lines on a heap of
     writeFileSync(file, text)
     const command = name.endsWith('.har') ? 'validate' : 'replay'
     let printed = ''
-    const gap = await lateness(name, emulator, async () => {
+    await expectPrompt(name, emulator, async () => {
       const argv = ['--max-old-space-size=1024', 'dist/cli.js', command, file]
       const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
       printed = ''
@@ -214,8 +205,7 @@ test('a hostile HAR file or recording gets an answer of a few lines on a heap of
       const [code] = await once(child, 'close')
       expect([name, code]).toEqual([name, expect.toSatisfy((each) => each === 1 || each === 3)])
     })
-    expect([name, gap <= MAX_GAP]).toEqual([name, true])
-    expect([name, printed.length < 20_000]).toEqual([name, true])
+    expect(printed.length, name).toBeLessThan(20_000)
     expect(printed).not.toMatch(/\n\s+at /)
   }
 }, 600_000)

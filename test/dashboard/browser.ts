@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from '@playwright/test'
-import { aBatch, connect, type EmulatorClient, type SandboxClient } from 'agent-workspace-emulator'
+import { aBatch, connect, type SandboxClient } from 'agent-workspace-emulator'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
@@ -13,14 +13,10 @@ export interface OpenPage {
   goTo(path: string, sandbox?: string): Promise<void>
 }
 
-export interface Dashboard extends OpenPage {
-  readonly emulator: RunningEmulator
-  readonly client: EmulatorClient
-  close(): Promise<void>
-}
+export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
 
 /** Starts a browser and an emulator. Throws with instructions if Chromium is missing. */
-export async function openDashboard(options: InternalOptions = {}): Promise<Dashboard> {
+export async function openDashboard(options: InternalOptions = {}) {
   const browser = await openBrowser()
   const emulator = await openFrozenEmulator(options)
   const client = connect(emulator.url)

@@ -6,17 +6,6 @@ import { send } from '../support/send.ts'
 
 const gzipped = (name: string) => gzipSync(readFileSync(`dist/dashboard/${name}`)).length
 
-test('/ redirects a browser to the dashboard, and gives addresses to every other client', async () => {
-  const emulator = await running()
-  const toDashboard = { status: 302, headers: { location: '/__emulator/ui/' } }
-  expect(await send(emulator, 'GET', '/', { headers: { accept: 'text/html,*/*' } })).toMatchObject(
-    toDashboard,
-  )
-  expect(await send(emulator, 'GET', '/__emulator/ui')).toMatchObject(toDashboard)
-  const { status, text } = await send(emulator, 'GET', '/')
-  expect([status, text]).toEqual([200, expect.stringContaining('/__emulator/ui/')])
-})
-
 test('coverage is counted from the first page on, with the requests that the log still has', async () => {
   const { url } = await running({ fixtures: 'demo' })
   const key = { authorization: 'Bearer live_demo_owner' }

@@ -61,8 +61,8 @@ test('every fenced block has a known language and mark', () => {
   }
 })
 
-test('every link leads to an existing page and heading', () => {
-  for (const [page, text] of pages) {
+test('every link of a page and of the changelog leads to an existing page and heading', () => {
+  for (const [page, text] of [...pages, ['CHANGELOG.md', readFileSync('CHANGELOG.md', 'utf8')] as const]) {
     for (const link of linksOf(text)) {
       const [path = '', anchor] = link.split('#')
       const target = path === '' ? page : normalize(join(dirname(page), path))

@@ -242,19 +242,7 @@ function records(): string {
     .join('\n\n')
 }
 
-interface JsonSchema {
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly not?: JsonSchema
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly default?: unknown
-  readonly anyOf?: readonly JsonSchema[]
-  readonly oneOf?: readonly JsonSchema[]
-  readonly items?: JsonSchema
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
-}
+type JsonSchema = z.core.JSONSchema.JSONSchema
 
 function jsonSchema(schema: unknown): JsonSchema {
   return z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' }) as JsonSchema
@@ -271,7 +259,8 @@ function typeOf(shape: JsonSchema): string {
   if (shape.not !== undefined) return 'computed: leave it out'
   if (shape.const !== undefined) return code(JSON.stringify(shape.const))
   if (shape.enum !== undefined) return shape.enum.map((each) => code(JSON.stringify(each))).join(', ')
-  if (shape.type === 'array') return `array of ${shape.items === undefined ? 'any' : typeOf(shape.items)}`
+  if (shape.type === 'array')
+    return `array of ${shape.items === undefined ? 'any' : typeOf(shape.items as JsonSchema)}`
   if (shape.type === 'object' && shape.properties !== undefined) {
     return `object with ${Object.keys(shape.properties).map(code).join(', ')}`
   }

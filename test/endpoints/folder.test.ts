@@ -90,14 +90,3 @@ test('what breaks a replay is named', async () => {
     /x\.js:2:.*Date\.now[\s\S]*x\.js:2:.*Math\.random[\s\S]*x\.js:1:1.*variable of the module/,
   )
 })
-
-test('an OpenAPI document gives examples for paths without a contract', async () => {
-  const answering = (example: object) => ({
-    get: { responses: { 200: { content: { 'application/json': { example } } } } },
-  })
-  const paths = { '/search': answering({ object: 'list', data: [] }), '/agents': answering({ never: true }) }
-  const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths }
-  const emulator = await testEmulator({ endpoints: folderWith({ 'api.json': JSON.stringify(document) }) })
-  expect((await emulator.get('/search')).body).toEqual({ object: 'list', data: [] })
-  expect((await emulator.get('/agents')).body).toMatchObject({ object: 'list' })
-})

@@ -2,12 +2,7 @@ import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineEndpoint } from '../../src/endpoints/define.ts'
-import {
-  type RequestOptions,
-  type TestEmulator,
-  type TestResponse,
-  testEmulator,
-} from '../support/emulator.ts'
+import { type RequestOptions, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { folderWith } from '../support/endpoint-folder.ts'
 import { type TransportName, useTransport } from '../support/transport.ts'
 
@@ -59,23 +54,18 @@ const endpoints = [
   }),
 ]
 
-interface Made {
-  readonly emulator: TestEmulator
-  readonly subject: Subject
-  readonly data: string
-  list(options?: RequestOptions): Promise<TestResponse>
-  create(text?: string): Promise<{ readonly id: string; readonly text: string }>
-}
+type Made = Awaited<ReturnType<typeof made>>
 
-async function made(subject: Subject, data = folderWith({})): Promise<Made> {
+async function made(subject: Subject, data = folderWith({})) {
   const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
   const emulator = await testEmulator({ endpoints, ephemeral: false, data, collections: { agents } })
   return {
     emulator,
     subject,
     data,
-    list: (options) => emulator.get(subject.path, options),
-    create: async (text = 'x') => (await emulator.post(subject.path, { text })).body,
+    list: (options?: RequestOptions) => emulator.get(subject.path, options),
+    create: async (text = 'x') =>
+      (await emulator.post(subject.path, { text })).body as { readonly id: string },
   }
 }
 
@@ -160,16 +150,6 @@ const COURSES: readonly Guarantee[] = [
     [429, '30', 'rate_limit_exceeded', 200, 200],
   ],
   [
-    'a refused request changes nothing',
-    async ({ emulator, subject }) => {
-      const before = emulator.digest()
-      await emulator.request('POST', subject.path, { raw: '{' })
-      await emulator.get(`${subject.path}/none`)
-      return emulator.digest() === before
-    },
-    true,
-  ],
-  [
     'a fault by name fires on that operation only, as often as it says, before the handler or after it',
     async ({ emulator, subject, list }) => {
       const match = { operation: `${subject.name}.create` }
@@ -196,22 +176,6 @@ const COURSES: readonly Guarantee[] = [
     [{ data: [], extra: 1, has_more: false }, 'yes'],
   ],
   [
-    'log and explanation have the operation, the caller, the status, the deciding step and the change',
-    async (made) => {
-      const { emulator, subject, create } = made
-      const { id: record } = await create('a')
-      const { id, operation, status, caller } = await last(made)
-      const { steps, changes } = (await emulator.control('GET', `/explain/${id}`)).body
-      const { step } = steps.find(({ outcome }: { outcome: string }) => outcome === 'decided')
-      const changed = changes.map(({ action, ref }: { action: string; ref: string }) => [action, ref])
-      return [
-        [operation, status, caller.key_id, step].join(' ').replace(subject.name, ''),
-        JSON.stringify(changed) === JSON.stringify([['created', `${subject.collection}/${record}`]]),
-      ]
-    },
-    ['.create 200 key-owner handle', true],
-  ],
-  [
     'each sandbox has records of its own',
     async ({ create, list }) => {
       await create('a')
@@ -221,15 +185,12 @@ const COURSES: readonly Guarantee[] = [
     false,
   ],
   [
-    'the operation is in the list of operations and in OpenAPI',
+    'the operation is in the list of operations',
     async ({ emulator, subject }) => {
-      const operations = await emulator.control('GET', '/operations')
-      const { text } = await emulator.control('GET', '/openapi.json?api=workspace')
-      const name = `${subject.name}.list`
-      const listed = operations.body.data.some((each: { name: string }) => each.name === name)
-      return [listed, text.includes(`"operationId":"${name}"`)]
+      const { data } = (await emulator.control('GET', '/operations')).body
+      return data.some(({ name }: { name: string }) => name === `${subject.name}.list`)
     },
-    [true, true],
+    true,
   ],
   [
     'what was written outlives kill -9',

@@ -88,7 +88,10 @@ export default defineEndpoint({
   await emulator.get('/wrong')
   const { data } = (await emulator.control('GET', '/requests')).body
   expect(data).toMatchObject([
-    { operation: 'notes.create', place: expect.stringMatching(/notes\.ts:6$/) },
+    {
+      ...{ operation: 'notes.create', status: 201, caller: { key_id: 'key-owner' } },
+      place: expect.stringMatching(/notes\.ts:6$/),
+    },
     { operation: 'wrong.list', place: expect.stringMatching(/wrong\.ts:3$/) },
   ])
   expect(data[1].remark).toContain('does not fit its output: /id')
@@ -99,6 +102,7 @@ export default defineEndpoint({
   expect(described(traces[0], 'route')).toMatch(
     /^It is notes\.create: POST \/notes, defined at \S*notes\.ts:6\.$/,
   )
+  expect(traces[0].steps).toContainEqual(expect.objectContaining({ step: 'handle', outcome: 'decided' }))
   expect(described(traces[0], 'handle')).toMatch(/The endpoint at \S*notes\.ts:6 responded with 201/)
   expect(traces[0].changes).toMatchObject([{ action: 'created', ref: expect.stringMatching(/^notes\//) }])
   expect(described(traces[1], 'handle')).toMatch(/wrong\.ts:3 .*the response does not fit its output: \/id/)

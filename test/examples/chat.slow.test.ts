@@ -51,7 +51,7 @@ afterAll(async () => {
 
 async function addressOf({ stdout }: ChildProcess): Promise<string> {
   let printed = ''
-  for await (const chunk of stdout ?? []) {
+  for await (const chunk of stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     printed += chunk
     const [, found] = /Local: +(http:\S+)/.exec(printed) ?? []
     if (found !== undefined) return found

@@ -2,14 +2,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { type Finished, PATIENCE, succeed } from './run.ts'
+import { PATIENCE, succeed } from './run.ts'
 import { pack } from './tarball.ts'
 
-export interface Consumer {
-  readonly folder: string
-  readonly installed: Finished
-  remove(): Promise<void>
-}
+export type Consumer = Awaited<ReturnType<typeof consumer>>
 
 /** A project for the tests of one file, which exists before the first of them. */
 export function installed(...packages: readonly string[]): () => Consumer {
@@ -27,7 +23,7 @@ export function installed(...packages: readonly string[]): () => Consumer {
 }
 
 /** Creates an empty folder, and installs the tarball as in the README, and further packages. */
-export async function consumer(tarball: string, ...packages: readonly string[]): Promise<Consumer> {
+export async function consumer(tarball: string, ...packages: readonly string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'workspace-consumer-'))
   await succeed(folder, 'npm', ['init', '-y'])
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund']

@@ -17,21 +17,10 @@ import { pairsOf, type Stage, stagesOf, wordsOf } from './dockerfile.ts'
 import { PLAIN_ENV } from './run.ts'
 
 /** The result of a Dockerfile, in a folder that serves as the root of its file system. */
-export interface Image {
-  readonly root: string
-  /** The working directory of its processes, a folder in the root. */
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
-  readonly user: { readonly uid: number; readonly gid: number } | undefined
-  readonly entrypoint: readonly string[]
-  readonly command: readonly string[]
-  readonly healthcheck: readonly string[]
-  readonly volumes: readonly string[]
-  remove(): void
-}
+export type Image = ReturnType<typeof buildImage>
 
 /** Runs the steps of a Dockerfile without Docker, each as written; only the `npm ci` for the build is replaced by a link. */
-export function buildImage(dockerfile: string): Image {
+export function buildImage(dockerfile: string) {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-image-'))
   chmodSync(folder, 0o755)
   const built = new Map<string | undefined, StageBuild>()
@@ -41,15 +30,14 @@ export function buildImage(dockerfile: string): Image {
     built.set(stage.name, last)
   }
   if (last === undefined) throw new Error('The Dockerfile has no FROM.')
-  const { root, cwd, env, user, entrypoint, command, healthcheck, volumes } = last
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  return { root, cwd, env, user, entrypoint, command, healthcheck, volumes, remove }
+  return Object.assign(last, { remove: () => rmSync(folder, { recursive: true, force: true }) })
 }
 
 class StageBuild {
   readonly root: string
+  /** The working directory of its processes, a folder in the root. */
   cwd: string
-  user: Image['user']
+  user: { readonly uid: number; readonly gid: number } | undefined
   readonly env: Record<string, string> = {}
   entrypoint: readonly string[] = []
   command: readonly string[] = []

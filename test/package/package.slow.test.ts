@@ -170,14 +170,6 @@ test('every package that is in the dashboard is listed with its licence, and no 
   expect(text.match(/Permission is hereby granted|Permission to use/g)?.length).toBeGreaterThanOrEqual(5)
 })
 
-test('the SDK of the command mcp is listed with its licence', () => {
-  const named = textOf('dist/mcp-sdk-LICENSES.txt').matchAll(/^(@?[\w/.-]+) \d+\.\d+\.\d+ \(Apache-2\.0\)$/gm)
-  expect([...named].map(([, name]) => name)).toEqual([
-    '@modelcontextprotocol/core',
-    '@modelcontextprotocol/server',
-  ])
-})
-
 test('source maps refer to our own sources and include them', () => {
   for (const { path, bytes } of packed.files.filter((file) => file.path.endsWith('.map'))) {
     const map = JSON.parse(bytes.toString('utf8')) as { sources: string[]; sourcesContent: string[] }

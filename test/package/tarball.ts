@@ -4,24 +4,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { succeed } from './run.ts'
 
-export interface PackedFile {
-  /** Relative to the package's folder. */
-  readonly path: string
-  readonly bytes: Buffer
-}
-
 /** The package as it would be published. */
-export interface Packed {
-  readonly tarball: string
-  /** The folder with the unpacked tarball. */
-  readonly folder: string
-  readonly size: number
-  readonly files: readonly PackedFile[]
-  remove(): Promise<void>
-}
+export type Packed = Awaited<ReturnType<typeof pack>>
 
 /** Packs the result of the last build in `dist`; `npm test` builds before it tests. */
-export async function pack(): Promise<Packed> {
+export async function pack() {
   if (!existsSync('dist/types/index.d.ts')) {
     throw new Error('dist/types is missing. Run "npm run build" and "npm run build:types" first.')
   }
@@ -42,6 +29,7 @@ export async function pack(): Promise<Packed> {
   )
   return {
     tarball,
+    /** The folder with the unpacked tarball. */
     folder: root,
     size: (await readFile(tarball)).length,
     files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),

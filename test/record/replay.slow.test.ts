@@ -1,44 +1,26 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { run } from '../package/run.ts'
 import { recording } from './support.ts'
 
-function output(file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const options = { env: { ...process.env, NO_COLOR: '1', WORKSPACE_EMULATOR_URL: '', ...env } }
-  return new Promise<readonly [code: unknown, text: string]>((done) => {
-    execFile(file, args, options, (error, out, err) => done([error?.code ?? 0, out + err]))
-  })
-}
-
-async function written(form: string, name: string, change: (text: string) => string): Promise<string> {
-  const { file } = await recording()
-  const { code, out } = await command(['replay', file, '--to', form])
-  expect(code).toBe(0)
+/** Runs the test that a recording becomes, after a change of its text. */
+async function vitest(change: (text: string) => string = (text) => text) {
+  const replayed = await command(['replay', (await recording()).file, '--to', 'vitest'])
+  expect(replayed.code).toBe(0)
   const folder = temporaryDirectory()
-  writeFileSync(join(folder, name), change(out))
-  return folder
-}
-
-async function vitest(change: (text: string) => string) {
-  const folder = await written('vitest', 'recorded.test.ts', change)
+  writeFileSync(join(folder, 'recorded.test.ts'), change(replayed.out))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(resolve('.'), join(folder, 'node_modules/agent-workspace-emulator'))
   symlinkSync(resolve('node_modules/vitest'), join(folder, 'node_modules/vitest'))
-  return output(process.execPath, [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--testTimeout=60000',
-    '--root',
-    folder,
-  ])
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--testTimeout=60000', '--root', folder]
+  const { code, out, err } = await run('.', process.execPath, args, { NO_COLOR: '1' })
+  return [code, out + err] as const
 }
 
-const same = (text: string) => text
-
 test('the test of a recording passes', async () => {
-  const [code, text] = await vitest(same)
+  const [code, text] = await vitest()
   expect(code, text).toBe(0)
   expect(text).toContain('1 passed')
 })

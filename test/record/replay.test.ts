@@ -12,7 +12,7 @@ import { replayBundle } from '../../src/tools/replay/run.ts'
 import { command, lastingCommand, temporaryDirectory, withError } from '../cli/in-process.ts'
 import { running } from '../cli/running.ts'
 import { sessions } from './sessions.ts'
-import { KEY, recording, SECRET } from './support.ts'
+import { recording } from './support.ts'
 
 function changed({ file, text }: { file: string; text: string }, change: (bundle: RecordingBundle) => void) {
   const bundle = JSON.parse(text)
@@ -139,13 +139,6 @@ test('a recording that begins with an active scenario replays with its functions
   const file = join(temporaryDirectory(), 'recording.json')
   writeFileSync(file, JSON.stringify(bundle))
   expect(await command(['replay', file, '--run-scripts'])).toEqual(same('3 inputs'))
-})
-
-test('a recording has neither keys nor secrets', async () => {
-  const { text } = await recording()
-  expect(text).toContain('/hook')
-  expect(text).not.toContain(KEY)
-  expect(text).not.toContain(SECRET)
 })
 
 test('a recording of an older format, which has the whole state, replays', async () => {

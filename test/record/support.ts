@@ -4,9 +4,6 @@ import { expect } from 'vitest'
 import { temporaryDirectory, temporaryFile } from '../cli/in-process.ts'
 import { running } from '../cli/running.ts'
 
-export const KEY = 'live_demo_owner'
-export const SECRET = 'the-secret-of-the-user'
-
 let made: Promise<string> | undefined
 
 /** A recording of six inputs, and its file. */
@@ -20,13 +17,13 @@ export async function recording() {
 async function record(): Promise<string> {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const call = async (path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
     const post = body && { method: 'POST', body: JSON.stringify(body) }
     return (await fetch(`${emulator.baseUrl}${path}`, { headers, ...post })).text()
   }
   await call('/pages', { name: `Roof \`\${plan}\` of the owner's` })
   await call('/nothing')
-  await run('webhook', 'add', 'http://127.0.0.1:9/hook', '--secret', SECRET)
+  await run('webhook', 'add', 'http://127.0.0.1:9/hook', '--secret', 'the-secret-of-the-user')
   await run('clock', 'advance', '1h')
   await run('faults', 'add', 'server-error')
   await call('/data-views')

@@ -22,7 +22,7 @@ export const KEYS = {
 export type KeyName = keyof typeof KEYS
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
-const ALL = ['ep:skills:write', 'organization:edit']
+const ADMIN = { account_admin: true, permissions: ['ep:skills:write', 'organization:edit'] }
 
 function user(id: string, organization: string, first: string, last: string) {
   const email = `${first}.${last}@example.com`.toLowerCase()
@@ -69,20 +69,11 @@ export const baseCollections: Readonly<Record<string, readonly object[]>> = {
     member('m-other', 'ts-x', 'user-other', 'owner'),
   ],
   api_keys: [
-    key('key-owner', KEYS.KU, 'user-owner', { account_admin: true, permissions: ALL }),
+    key('key-owner', KEYS.KU, 'user-owner', ADMIN),
     key('key-service', KEYS.KS, null, {}),
     key('key-member', KEYS.KM, 'user-member', {}),
     key('key-outsider', KEYS.KX, 'user-outsider', {}),
-    key('key-second', KEYS.K2, 'user-second', {
-      teamspace_id: 'ts-b',
-      account_admin: true,
-      permissions: ALL,
-    }),
-    key('key-other', KEYS.KO, 'user-other', {
-      organization_id: 'org-2',
-      teamspace_id: 'ts-x',
-      account_admin: true,
-      permissions: ALL,
-    }),
+    key('key-second', KEYS.K2, 'user-second', { teamspace_id: 'ts-b', ...ADMIN }),
+    key('key-other', KEYS.KO, 'user-other', { organization_id: 'org-2', teamspace_id: 'ts-x', ...ADMIN }),
   ],
 }

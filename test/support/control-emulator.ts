@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 import type { Resource } from '../../src/core/service.ts'
 import { service } from '../../src/core/service.ts'
@@ -10,6 +8,7 @@ import { openEmulatorOf } from '../../src/emulator/emulator.ts'
 import { serviceFacts } from '../../src/emulator/service.ts'
 import { callOperation } from './call-operation.ts'
 import { checkOutput } from './control-output.ts'
+import { digestOf } from './emulator.ts'
 import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
 import { type Said, type Sent, send } from './send.ts'
@@ -17,22 +16,11 @@ import { type Said, type Sent, send } from './send.ts'
 /** The instant at which these sandboxes start, with a frozen clock. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
-export type ControlRequestOptions = Pick<Said, 'headers' | 'raw'>
+type ControlRequestOptions = Pick<Said, 'headers' | 'raw'>
 
-/** The control interface of a small separate service on a real server, which is closed after the test. */
-export interface ControlEmulator {
-  readonly sandbox: Sandbox
-  readonly port: number
-  /** Internal errors of the emulator. */
-  readonly defects: readonly unknown[]
-  call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<Sent>
-  /** Sends an API request without HTTP. @returns the status */
-  perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
-  /** A digest of the whole state except rate windows and the count of requests. */
-  digest(): string
-}
+export type ControlEmulator = Awaited<ReturnType<typeof controlEmulator>>
 
-export interface ControlEmulatorOptions {
+interface ControlEmulatorOptions {
   readonly resources?: readonly Resource[]
   readonly fixtures?: JsonObject
   readonly token?: string
@@ -48,8 +36,8 @@ const serviceOf = (resources: readonly Resource[]) => service(resources, service
 // Once for all tests, because a service compiles its schemas at their first use.
 export const libraryService = serviceOf([library])
 
-/** Starts a control interface for one test. */
-export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
+/** The control interface of a small separate service on a real server, which is closed after the test. */
+export async function controlEmulator(options: ControlEmulatorOptions = {}) {
   const { resources, fixtures = libraryEmulator, settings, token: controlToken } = options
   const joined = resources === undefined ? libraryService : serviceOf(resources)
   const defects: unknown[] = []
@@ -74,11 +62,13 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     sandbox,
     port,
     defects,
-    call: async (method, path, json, how) =>
+    call: async (method: string, path: string, json?: unknown, how?: ControlRequestOptions) =>
       checkOutput(method, path, await callControl(port, method, path, json, how), joined),
-    perform: (name, params = {}, body, token = 'live_a') =>
+    /** Sends an API request without HTTP. @returns the status */
+    perform: (name: string, params: Record<string, string> = {}, body?: JsonObject, token = 'live_a') =>
       callOperation(sandbox, name, { params, body, headers: { authorization: `Bearer ${token}` } }).status,
-    digest: () => digestOf(sandbox),
+    /** A digest of the whole state except rate windows and the count of requests. */
+    digest: () => `${sandbox.store.revision} ${digestOf(sandbox)}`,
   }
 }
 
@@ -95,10 +85,4 @@ export function callControl(
     json,
     authorization: undefined,
   })
-}
-
-function digestOf(sandbox: Sandbox): string {
-  const { limits: _, counters, ...rest } = sandbox.document()
-  const content = { ...rest, counters: { ...counters, requests: 0 } }
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }

@@ -2,19 +2,13 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { Document } from '../../src/core/state/state.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
+import { type InternalOptions, openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from './base-state.ts'
 import { type CallControl, type Called, controlOf } from './control.ts'
 import { folder } from './disk-emulator.ts'
 
 /** One run of an emulator on a data folder. */
-export interface Life {
-  readonly emulator: RunningEmulator
-  readonly control: CallControl
-  /** The warnings and errors that were logged. */
-  readonly said: readonly string[]
-  in(sandbox: string): CallControl
-}
+export type Life = Awaited<ReturnType<typeof alive>>
 
 /** The path of a data folder that does not exist yet; it is removed after the test. */
 export function dataFolder(): string {
@@ -22,7 +16,8 @@ export function dataFolder(): string {
 }
 
 /** Starts an emulator on a data folder: a sandbox without records, with a clock frozen at {@link START}. */
-export async function alive(data: string, options: InternalOptions = {}): Promise<Life> {
+export async function alive(data: string, options: InternalOptions = {}) {
+  /** The warnings and errors that were logged. */
   const said: string[] = []
   const emulator = await openEmulator({
     port: 0,
@@ -35,7 +30,7 @@ export async function alive(data: string, options: InternalOptions = {}): Promis
   })
   onTestFinished(() => emulator.close())
   const control = controlOf(emulator)
-  return { emulator, control, said, in: (sandbox) => controlOf(emulator, sandbox) }
+  return { emulator, control, said, in: (sandbox: string) => controlOf(emulator, sandbox) }
 }
 
 /** Copies the data folder without its lock, as it would be after `kill -9` of its process. @returns the path of the copy */

@@ -105,14 +105,7 @@ export function folder(cleanUp: (remove: () => void) => void): string {
   return path
 }
 
-export interface Opened {
-  readonly persistence: Persistence
-  readonly sandbox: Sandbox
-  readonly notices: StorageNotice[]
-  readonly timers: HandTimers
-  /** Whether the sandbox was loaded from the disk. */
-  readonly found: boolean
-}
+export type Opened = Awaited<ReturnType<typeof open>>
 
 export interface OpenOptions {
   readonly files?: Files
@@ -124,7 +117,7 @@ export interface OpenOptions {
 }
 
 /** Opens a state file in the same way as the composition root. */
-export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
+export async function open(file: string, options: OpenOptions = {}) {
   const { files, discardJournal, start = {}, rate = 0, host } = options
   const timers = new HandTimers()
   const notices: StorageNotice[] = []
@@ -141,6 +134,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
     const state = loaded?.state ?? (await startingState(start, rate))
     const sandbox = new Sandbox(sandboxOptions(host), state, loaded?.floor)
     persistence.attach(sandbox)
+    /** `found`: whether the sandbox was loaded from the disk. */
     return { persistence, sandbox, notices, timers, found: loaded !== undefined }
   } catch (error) {
     persistence.close()

@@ -194,7 +194,7 @@ function read(response: Received): TestResponse {
   return { ...response, body: isJson && text !== '' ? JSON.parse(text) : undefined, assumed }
 }
 
-function digestOf(sandbox: Sandbox): string {
+export function digestOf(sandbox: Sandbox): string {
   const { limits: _, revision: __, counters, ...rest } = sandbox.document()
   const content = { ...rest, counters: { ...counters, requests: 0 } }
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')

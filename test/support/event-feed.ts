@@ -2,33 +2,17 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { onTestFinished } from 'vitest'
 
 /** One server-sent event, its data parsed. */
-export interface FeedEvent {
+interface FeedEvent {
   readonly id: number
   readonly type: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape; the assertions are the types.
   readonly data: any
 }
 
-/** An open stream of events, which is closed after the test. */
-export interface EventFeed {
-  readonly response: IncomingMessage
-  /** All events so far. */
-  readonly events: readonly FeedEvent[]
-  /** All bytes so far, as text. */
-  text(): string
-  /** Resolves with the next event of a type, after those that earlier calls returned. */
-  next(type: string): Promise<FeedEvent>
-  /** Resolves when the stream has ended, whichever side ended it. */
-  readonly ended: Promise<void>
-  close(): void
-}
+export type EventFeed = Awaited<ReturnType<typeof follow>>
 
-/** Opens the stream of events of an emulator. */
-export async function follow(
-  controlUrl: string,
-  query = '',
-  headers: Readonly<Record<string, string>> = {},
-): Promise<EventFeed> {
+/** Opens the stream of events of an emulator, which is closed after the test. */
+export async function follow(controlUrl: string, query = '', headers: Readonly<Record<string, string>> = {}) {
   const response = await open(`${controlUrl}/events${query}`, headers)
   if (response.statusCode !== 200) throw new Error(`the feed is refused: ${response.statusCode}`)
   const events: FeedEvent[] = []
@@ -42,6 +26,7 @@ export async function follow(
     wake()
   })
   const ended = new Promise<void>((resolve) => void response.on('error', () => {}).once('close', resolve))
+  /** Resolves with the next event of a type, after those that earlier calls returned. */
   const next = async (type: string): Promise<FeedEvent> => {
     for (;;) {
       const found = events.slice(seen).find((event) => event.type === type)

@@ -5,7 +5,7 @@ import type { Sent } from '../../src/core/log/request-log.ts'
 import type { ApiResponse } from '../../src/core/request/response.ts'
 import { sendFaulted } from '../../src/server/http/faults/send.ts'
 import { close, createHttpServer, listen } from '../../src/server/http/server.ts'
-import { overSocket, requestBytes, type WireView } from './wire-client.ts'
+import { overSocket, requestBytes } from './wire-client.ts'
 
 export interface Faulted extends Partial<ApiResponse> {
   /** The faults of the first response; later responses are sent without faults. */
@@ -15,17 +15,10 @@ export interface Faulted extends Partial<ApiResponse> {
   readonly always?: boolean
 }
 
-export interface FaultedServer {
-  readonly port: number
-  /** The reports of all responses with faults. */
-  readonly sent: Sent[]
-  readonly released: AbortController
-  readonly closing: AbortController
-}
-
 /** A server without a sandbox: each request gets the same response, with faults. Closed after the test. */
-export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServer> {
+export async function faultedServer(faulted: Faulted = {}) {
   const { actions = [], hold, always = false, ...given } = faulted
+  /** The reports of all responses with faults. */
   const sent: Sent[] = []
   const released = new AbortController()
   const closing = new AbortController()
@@ -68,7 +61,7 @@ export function isHeld(sent: readonly Sent[], text: string): boolean {
 export async function seen(
   faulted: Faulted,
   { method = 'GET', isEnough }: { readonly method?: string; readonly isEnough?: typeof isHeld } = {},
-): Promise<WireView & { readonly sent: readonly Sent[]; readonly head: string; readonly body: string }> {
+) {
   const { port, sent } = await faultedServer(faulted)
   const enough = isEnough === undefined ? undefined : (text: string) => isEnough(sent, text)
   const view = await overSocket(port, requestBytes({ method, path: '/' }), enough)

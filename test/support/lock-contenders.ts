@@ -13,28 +13,22 @@ const UNSHARE = ['-pf', '--mount-proc', '--kill-child']
 /** Where the process of the stale lock ran, and where each start runs. */
 export type Places = 'same namespace' | 'separate namespaces'
 
-/** A contest without exactly one holder, or with a loser that does not name it. */
-export interface WrongContest {
-  readonly results: readonly (string | null)[]
-  readonly left: readonly string[]
-}
-
 /**
  * Lets processes start at the same moment on folders with the lock of a process that has ended, again and again.
  * @param starts the number of processes
  * @param rounds the number of folders; those of one batch are contested at the same time
- * @returns the contests that went wrong
+ * @returns the contests without exactly one holder, or with a loser that does not name it
  */
 export async function contests(
   places: Places,
   { starts, rounds, batch }: { readonly starts: number; readonly rounds: number; readonly batch: number },
-): Promise<WrongContest[]> {
+) {
   const parent = mkdtempSync(join(tmpdir(), 'workspace-locks-'))
   // A process that loads TypeScript takes ten times as long to start.
   const program = join(parent, 'contender.mjs')
   buildSync({ entryPoints: [PROGRAM], outfile: program, bundle: true, platform: 'node', format: 'esm' })
   const all = Array.from({ length: starts }, () => new Contender(places, program))
-  const wrong: WrongContest[] = []
+  const wrong: { results: readonly (string | null)[]; left: readonly string[] }[] = []
   try {
     for (const each of all) await each.answer()
     for (let done = 0; done < rounds; done += batch) {

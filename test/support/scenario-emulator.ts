@@ -1,26 +1,14 @@
 import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
-import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmulator } from './emulator.ts'
+import { type TestEmulatorOptions, testEmulator } from './emulator.ts'
 import { MemoryScenarios, type TestScenario } from './memory-scenarios.ts'
 
-/** A sandbox with scenarios in memory instead of files. */
-export interface ScenarioEmulator extends TestEmulator {
-  readonly scenarios: MemoryScenarios
-  start(name: string, body?: object): Promise<TestResponse>
-  stop(): Promise<TestResponse>
-  /** The active scenario as in the response of GET /scenarios. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
-  active(): Promise<any>
-  /** Advances the clock over the control interface, which waits for functions. */
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  pass(by: string): Promise<any>
-  /** Only the collections, as text: functions that fail must not change them. */
-  records(): string
-}
+export type ScenarioEmulator = Awaited<ReturnType<typeof scenarioEmulator>>
 
+/** A sandbox with scenarios in memory instead of files. */
 export async function scenarioEmulator(
   scenarios: Readonly<Record<string, TestScenario>>,
   options: TestEmulatorOptions = {},
-): Promise<ScenarioEmulator> {
+) {
   const source = new MemoryScenarios(scenarios)
   const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
   const collections = { files, ...options.collections }
@@ -28,10 +16,13 @@ export async function scenarioEmulator(
   return {
     ...emulator,
     scenarios: source,
-    start: (name, body) => emulator.control('POST', `/scenarios/${name}/start`, body),
+    start: (name: string, body?: object) => emulator.control('POST', `/scenarios/${name}/start`, body),
     stop: () => emulator.control('POST', '/scenarios/stop'),
+    /** The active scenario as in the response of GET /scenarios. */
     active: async () => (await emulator.control('GET', '/scenarios')).body.active,
-    pass: async (by) => (await emulator.control('POST', '/clock/advance', { by })).body,
+    /** Advances the clock over the control interface, which waits for functions. */
+    pass: async (by: string) => (await emulator.control('POST', '/clock/advance', { by })).body,
+    /** Only the collections, as text: functions that fail must not change them. */
     records: () => JSON.stringify(emulator.sandbox.document().collections),
   }
 }

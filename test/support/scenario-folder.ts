@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { type LibraryOptions, ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
 import type { ScenarioNotice } from '../../src/adapters/scenarios/problem.ts'
 import type { Check, ScenarioVocabulary } from '../../src/adapters/scenarios/schema.ts'
@@ -8,6 +6,8 @@ import type { ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 import { paceChangeSchema } from '../../src/service/batch-predictions/pace.ts'
 import { outcomeRulesSchema } from '../../src/service/batch-predictions/schema.ts'
+
+export { put as writeFiles } from './endpoint-folder.ts'
 
 const anything: Check = () => []
 
@@ -25,19 +25,10 @@ export const vocabulary: ScenarioVocabulary = {
   },
 }
 
-/** A scenario library with its notices. */
-export interface OpenLibrary {
-  readonly library: ScenarioLibrary
-  readonly notices: readonly ScenarioNotice[]
-  /** Resolves when the condition holds; checked now, and after each change and each notice. */
-  until(holds: () => boolean): Promise<void>
-}
+export type OpenLibrary = Awaited<ReturnType<typeof openLibrary>>
 
 /** Opens a library on a folder. The caller closes it. */
-export async function openLibrary(
-  folder: string,
-  options: Partial<LibraryOptions> = {},
-): Promise<OpenLibrary> {
+export async function openLibrary(folder: string, options: Partial<LibraryOptions> = {}) {
   const notices: ScenarioNotice[] = []
   const looks = new Set<() => void>()
   const look = () => {
@@ -50,6 +41,7 @@ export async function openLibrary(
   const library = new ScenarioLibrary(folder, { vocabulary, onNotice, ...options })
   library.onChange(look)
   await library.load()
+  /** Resolves when the condition holds; checked now, and after each change and each notice. */
   const until = (holds: () => boolean) =>
     new Promise<void>((resolve) => {
       const check = () => {
@@ -61,14 +53,6 @@ export async function openLibrary(
       check()
     })
   return { library, notices, until }
-}
-
-/** Writes files below a folder, by their path in it. */
-export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), text)
-  }
 }
 
 /** A script with this default export. */

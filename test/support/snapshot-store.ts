@@ -8,13 +8,7 @@ import { Snapshots } from '../../src/core/sandboxes/snapshots.ts'
 import { folder, sandboxOptions, startingState, testService } from './disk-emulator.ts'
 
 /** A sandbox in memory whose snapshots are files. */
-export interface SnapshotEmulator {
-  readonly sandbox: Sandbox
-  readonly snapshots: Snapshots
-  readonly snapshotStore: SnapshotFiles
-  readonly directory: string
-  readonly notices: StorageNotice[]
-}
+export type SnapshotEmulator = Awaited<ReturnType<typeof shelved>>
 
 /** The path of a directory for snapshots that does not exist yet; it is removed after the test. */
 export function snapshotDirectory(): string {
@@ -26,7 +20,7 @@ export async function shelved(
   directory: string,
   notes: Readonly<Record<string, string>> = {},
   files?: Files,
-): Promise<SnapshotEmulator> {
+) {
   const sandbox = new Sandbox({ ...sandboxOptions(), name: 'w1' }, await startingState(notes))
   const notices: StorageNotice[] = []
   const snapshotStore = new SnapshotFiles({

@@ -2,18 +2,13 @@ import { expect } from 'vitest'
 import type { AdvanceResult } from '../../src/core/time/scheduler.ts'
 import { batchEmulator } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
-import { type React, type WebhookReceiver, webhookReceiver } from './webhook-receiver.ts'
+import { type React, webhookReceiver } from './webhook-receiver.ts'
 
 /** A test sandbox with files, one subscription to all events, and its receiver. */
-export interface WebhookEmulator {
-  readonly emulator: TestEmulator
-  readonly receiver: WebhookReceiver
-}
-
 export async function webhookEmulator(
   react?: React,
   { settings = {}, ...options }: TestEmulatorOptions = {},
-): Promise<WebhookEmulator> {
+) {
   const receiver = await webhookReceiver(react)
   const webhooks = [{ id: 'hook', url: receiver.url, created_at: '2026-01-01T00:00:00.000Z' }]
   const emulator = await batchEmulator(settings, {

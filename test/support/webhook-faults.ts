@@ -3,7 +3,7 @@ import type { DeliverFault } from '../../src/core/faults/deliver.ts'
 import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { createBatch, intervene } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
-import { type WebhookEmulator, webhookEmulator } from './webhook-emulator.ts'
+import { webhookEmulator } from './webhook-emulator.ts'
 import type { React } from './webhook-receiver.ts'
 
 /** Arms a rule over the control interface. */
@@ -18,7 +18,7 @@ export async function faultedEmulator(
   react?: React,
   options?: TestEmulatorOptions,
   rule: FaultDraft = {},
-): Promise<WebhookEmulator> {
+) {
   const made = await webhookEmulator(react, options)
   await armed(made.emulator, { id: 'r', match: { webhook: '*' }, do: [{ deliver }], ...rule })
   return made

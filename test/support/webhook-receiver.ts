@@ -18,21 +18,10 @@ export type React = (
   res: ServerResponse,
 ) => number | undefined | Promise<number | undefined>
 
-/** A receiver of webhooks on a separate port, closed after the test. */
-export interface WebhookReceiver {
-  readonly port: number
-  /** The URL of the receiver. */
-  readonly url: string
-  /** All received webhooks, in order. */
-  readonly received: readonly Received[]
-  /** The number of open connections. */
-  connections(): Promise<number>
-  /** Resolves when this many webhooks have arrived. */
-  arrived(count: number): Promise<void>
-}
+export type WebhookReceiver = Awaited<ReturnType<typeof webhookReceiver>>
 
-/** Starts a receiver; by default it responds with 200. */
-export async function webhookReceiver(react: React = () => 200): Promise<WebhookReceiver> {
+/** A receiver of webhooks on a separate port, closed after the test; by default it responds with 200. */
+export async function webhookReceiver(react: React = () => 200) {
   const received: Received[] = []
   let waiting: (() => void)[] = []
   const server = createServer((req, res) => {
@@ -52,12 +41,14 @@ export async function webhookReceiver(react: React = () => 200): Promise<Webhook
     port,
     url: `http://127.0.0.1:${port}/hook`,
     received,
+    /** The number of open connections. */
     connections: () =>
-      new Promise((resolve, reject) =>
+      new Promise<number>((resolve, reject) =>
         server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
       ),
-    arrived: (count) =>
-      new Promise((resolve) => {
+    /** Resolves when this many webhooks have arrived. */
+    arrived: (count: number) =>
+      new Promise<void>((resolve) => {
         const look = (): void => {
           if (received.length < count) return
           waiting = waiting.filter((each) => each !== look)

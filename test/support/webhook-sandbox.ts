@@ -40,28 +40,12 @@ export interface OutboxEmulatorOptions {
   readonly host?: () => number
 }
 
-/** A sandbox that has only an outbox. */
-export interface OutboxEmulator {
-  readonly sandbox: Sandbox
-  /** The events that ran, in order. */
-  readonly happened: readonly RanEvent[]
-  /** Internal errors of the emulator. */
-  readonly defects: unknown[]
-  /** Publishes one notice and returns its deliveries. */
-  tell(body?: object, type?: string): readonly Delivery[]
-  deliveries(): readonly Delivery[]
-  delivery(id: string): Delivery
-  /** Moves the virtual clock by this many milliseconds, and waits for webhooks that are sent during this time. */
-  advance(ms: number): Promise<void>
-  /** Restores the starting state. */
-  reset(): void
-  /** A sender that is stopped after the test. */
-  sender(options: Pick<WebhookSenderOptions, 'send'> & Partial<WebhookSenderOptions>): WebhookSender
-}
-
 export const subscription = { id: 'hook-1', url: HOOK, created_at: '2026-01-01T00:00:00.000Z' }
 
-export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promise<OutboxEmulator> {
+export type OutboxEmulator = Awaited<ReturnType<typeof outboxEmulator>>
+
+/** A sandbox that has only an outbox. */
+export async function outboxEmulator(options: OutboxEmulatorOptions = {}) {
   const defects: unknown[] = []
   const start = await startingState(options)
   const onDefect = (error: unknown) => void defects.push(error)
@@ -72,9 +56,11 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
   const all = () => [...sandbox.store.rows('webhook_deliveries').values()] as Delivery[]
   return {
     sandbox,
+    /** The events that ran, in order. */
     happened,
     defects,
-    tell: (body = { description: 'hello' }, type = 'thing.made') => {
+    /** Publishes one notice and returns its deliveries. */
+    tell: (body: object = { description: 'hello' }, type = 'thing.made'): readonly Delivery[] => {
       const before = all().length
       change(sandbox, (scope) =>
         publish(scope, { type, ref: 'things/1', schema: z.unknown, body: () => body }),
@@ -82,10 +68,15 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
       return all().slice(before)
     },
     deliveries: all,
-    delivery: (id) => sandbox.store.get('webhook_deliveries', id) as Delivery,
-    advance: async (ms) => void (await advance(sandbox, { to: (now) => now + ms })),
+    delivery: (id: string) => sandbox.store.get('webhook_deliveries', id) as Delivery,
+    /** Moves the virtual clock, and waits for webhooks that are sent during this time. */
+    advance: async (ms: number) => void (await advance(sandbox, { to: (now) => now + ms })),
     reset: () => sandbox.replaceWith(start),
-    sender: ({ slots = new Slots(), ...others }) => {
+    /** A sender that is stopped after the test. */
+    sender: ({
+      slots = new Slots(),
+      ...others
+    }: Pick<WebhookSenderOptions, 'send'> & Partial<WebhookSenderOptions>) => {
       const sender = new WebhookSender({ sandbox, slots, ...others })
       onTestFinished(() => sender.stop())
       sandbox.deliveries.add(sender)

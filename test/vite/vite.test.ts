@@ -24,20 +24,17 @@ export const load = () => fetch(url + '/data-views', { headers: { authorization:
   'dist/index.html': 'built',
 }
 
-interface Project {
-  readonly root: string
-  readonly printed: string[]
-  config(config?: InlineConfig, options?: ViteEmulatorOptions): InlineConfig
-}
-
-async function project(): Promise<Project> {
+async function project() {
   const root = realpathSync(temporaryDirectory())
   await write(root, FILES)
   const printed: string[] = []
   const customLogger = createLogger('info')
   for (const level of ['info', 'warn', 'error'] as const)
     customLogger[level] = (line) => void printed.push(stripVTControlCharacters(line))
-  const config: Project['config'] = ({ plugins = [], server, ...others } = {}, options = {}) => ({
+  const config = (
+    { plugins = [], server, ...others }: InlineConfig = {},
+    options: ViteEmulatorOptions = {},
+  ): InlineConfig => ({
     root,
     configFile: false,
     customLogger,
@@ -45,7 +42,7 @@ async function project(): Promise<Project> {
     plugins: [plugins, workspaceEmulator({ ...OPTIONS, ...options })],
     ...others,
   })
-  return { root, printed, config }
+  return { root, printed, config, data: { ephemeral: false, data: join(root, 'data') } }
 }
 
 async function started(config: InlineConfig): Promise<ViteDevServer> {
@@ -128,8 +125,7 @@ test('a restart of the server keeps the state, and the last close ends the emula
 })
 
 test('servers of a project that start together share an emulator', async () => {
-  const { config, root } = await project()
-  const data = { ephemeral: false, data: join(root, 'data') }
+  const { config, data } = await project()
   const quiet = { server: { middlewareMode: true, ws: false } } as const
   const servers = await Promise.all([1, 2].map(() => started(config(quiet, data))))
   const loads = await Promise.all(
@@ -139,8 +135,7 @@ test('servers of a project that start together share an emulator', async () => {
 })
 
 test('other options start the emulator again with the state of the folder; invalid ones change nothing', async () => {
-  const { config, root } = await project()
-  const data = { ephemeral: false, data: join(root, 'data') }
+  const { config, data } = await project()
   const { origin, server } = await dev(config({}, data))
   const { load } = await server.ssrLoadModule('/server.js')
   await create(origin)
@@ -155,9 +150,8 @@ test('other options start the emulator again with the state of the folder; inval
 })
 
 test('the preview server serves the emulator and the build', async () => {
-  const { config, printed, root } = await project()
-  const data = join(root, 'data')
-  const server = await preview({ ...config({}, { ephemeral: false, data }), preview: { port: 0 } })
+  const { config, printed, data } = await project()
+  const server = await preview({ ...config({}, data), preview: { port: 0 } })
   onTestFinished(() => server.close())
   const { port } = server.httpServer.address() as AddressInfo
   const origin = `http://localhost:${port}`
@@ -168,7 +162,7 @@ test('the preview server serves the emulator and the build', async () => {
   expect(printed.at(-1)).toBe(`  ➜  Workspace dashboard: ${origin}/__emulator/ui/`)
   // Closed, it has left the data folder to others.
   await server.close()
-  await (await startEmulator({ port: 0, data })).close()
+  await (await startEmulator({ port: 0, ...data })).close()
 })
 
 test('control is open to the own Host and Origin only; the checks of Vite stay on', async () => {
@@ -247,8 +241,7 @@ test('in Vitest and in a build, the plugin does nothing', async () => {
 })
 
 test('a key that is not known in plain text is reported, and not set', async () => {
-  const { config, root, printed } = await project()
-  const data = { ephemeral: false, data: join(root, 'data') }
+  const { config, data, printed } = await project()
   await (await started(config({}, data))).close()
   const server = await started(config({}, { ...data, fixtures: { collections: {} } }))
   expect(server.config.env.VITE_WORKSPACE_BASE_URL).toBe('/v1')
