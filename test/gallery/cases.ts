@@ -65,13 +65,6 @@ export const cases: readonly GalleryCase[] = [
     verdict: 'error retry.missing',
   },
   {
-    name: 'timer-overflow',
-    did: 'It set a timer of more than 2^31 ms, which fired at once.',
-    faults: [{ preset: 'retry-after-int32-overflow', times: 3 }],
-    call: 'list_all',
-    verdict: 'warning wait.none',
-  },
-  {
     name: 'same-wait-for-all',
     did: 'Twenty clients repeated their requests in the same millisecond.',
     faults: [{ preset: 'rate-limited', times: 20 }],
@@ -100,14 +93,6 @@ export const cases: readonly GalleryCase[] = [
     faults: [{ preset: 'key-reuse-different-body', when: {}, times: 10 }],
     call: 'create_batch',
     verdict: 'warning retry.pointless',
-  },
-  {
-    name: 'poll-gives-up',
-    did: 'It gave up a poll at the first 503, although the batch succeeded.',
-    faults: [{ preset: 'batch-poll-transient-error' }],
-    call: 'wait',
-    retries: 2,
-    verdict: 'error retry.missing',
   },
   {
     name: 'key-per-attempt',
@@ -157,14 +142,6 @@ export const cases: readonly GalleryCase[] = [
     certified: 'read/cut-mid-body',
   },
   {
-    name: 'stale-connection',
-    did: 'Its request failed because the server had closed the idle connection.',
-    faults: [{ preset: 'stale-keepalive' }],
-    call: 'list_all',
-    retries: 1,
-    verdict: 'error retry.missing',
-  },
-  {
     name: 'unread-responses',
     did: 'It never read the response of a failed attempt, so each attempt left a connection open.',
     faults: [{ preset: 'unavailable-with-retry-after', times: 3 }],
@@ -186,14 +163,6 @@ export const cases: readonly GalleryCase[] = [
     call: 'results',
     verdict: 'error stream.corrupted',
     certified: 'stream/ndjson-utf8-split',
-  },
-  {
-    name: 'blank-lines',
-    did: 'It threw at a blank line between two results.',
-    faults: [{ preset: 'ndjson-blank-lines' }],
-    call: 'results',
-    verdict: 'error stream.framing',
-    certified: 'stream/ndjson-blank-lines',
   },
   {
     name: 'last-line-lost',
