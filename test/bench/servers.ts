@@ -71,7 +71,7 @@ export function shotAt({ port }: Pick<Running, 'port'>, method: string, path: st
 
 /** Sends a request. @returns the text of its response, which has to be a 200 */
 export async function ask(shot: Shot, agent = new Agent()): Promise<string> {
-  const { status, text } = await shoot(agent, shot, true)
+  const { status, text } = await shoot(agent, shot)
   if (status !== 200) throw new Error(`${shot.method} ${shot.path} responded with ${status}: ${text}`)
   return text
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Finding } from 'agent-workspace-emulator'
+import type { Finding, SandboxClient } from 'agent-workspace-emulator'
 import { describe, expect, test } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
@@ -9,7 +9,7 @@ import type { Run } from './client.ts'
 import { sharedEmulator } from './emulator.ts'
 import { findingFile, findingText } from './page.ts'
 import { repairedClient, repairsOf } from './repair.ts'
-import { type Shown, show } from './shown.ts'
+import { runCase } from './situation.ts'
 
 const { sandbox: newSandbox } = sharedEmulator()
 
@@ -37,6 +37,21 @@ test('every verdict has a client here, or a test that causes it beside one that 
 function causes(text: string, code: string): boolean {
   return new RegExp(`['"](?:(?:error|warning|note) )?${code.replace('.', '\\.')}['"]`).test(text)
 }
+
+/** Runs a client. @returns what it got, what it sent, and the results of the latest batch as the service has them */
+async function show(sandbox: SandboxClient, each: GalleryCase, run: Run, mayHang?: boolean) {
+  const results = await runCase(sandbox, each, run, mayHang)
+  if (results.includes('pending')) await sandbox.clock.advance('10m')
+  const latest = (await sandbox.state.list('batch_predictions')).at(-1)?.id
+  return {
+    results,
+    keys: (await sandbox.requests.list()).map(({ idempotency_key: key }) => key),
+    planned: latest === undefined ? [] : await sandbox.batches.results(String(latest)),
+    findings: (await sandbox.conduct({ retries: each.retries })).findings,
+  }
+}
+
+type Shown = Awaited<ReturnType<typeof show>>
 
 interface Row {
   readonly custom_id: string
@@ -73,9 +88,8 @@ const REPAIRED: Readonly<Record<string, Outcome>> = {
   'html-parsed-as-json': { error: { status: 502 } },
 }
 
-function expectOutcome(shown: Shown, { error, keys, rows, hasAll }: Outcome): void {
-  const { results, requests, planned } = shown
-  if (keys !== undefined) expect(requests.map(({ idempotency_key: key }) => key)).toEqual(keys)
+function expectOutcome({ results, planned, ...shown }: Shown, { error, keys, rows, hasAll }: Outcome): void {
+  if (keys !== undefined) expect(shown.keys).toEqual(keys)
   expect(results).toMatchObject(
     results.map(() => (error === undefined ? { value: expect.anything() } : { error })),
   )
