@@ -3,7 +3,6 @@ import { type Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A request: the target, method, headers and body. */
 export interface Shot {
   readonly port: number
   readonly method: string
@@ -13,7 +12,6 @@ export interface Shot {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends one request over the agent and reads the whole response. */
 export function shoot(agent: Agent, shot: Shot): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const headers: Record<string, string | number> = { ...shot.headers, authorization: `Bearer ${shot.key}` }
@@ -63,7 +61,6 @@ function textOf({ method, path, key, body, port }: Shot): string {
   return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
-/** One kept-alive connection, one request at a time. */
 class Line {
   readonly #socket: Socket
   #done: () => void = () => {}

@@ -8,7 +8,6 @@ export interface GalleryCase {
   readonly faults: readonly FaultDraft[]
   /** The call of the program: the command of an adapter that it belongs to, if there is one. */
   readonly call: 'create_page' | 'create_batch' | 'wait' | 'get' | 'results' | 'list_all'
-  /** Retries that the client declares; absent if it declares none. */
   readonly retries?: number
   /** Whether a client hangs in real time, so that its run has no end. */
   readonly hangs?: true
@@ -26,7 +25,6 @@ export interface GalleryCase {
 const CREATE = { operation: 'batch-predictions.create' }
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
 
-/** The bugs of public clients, in the order of the page. */
 export const cases: readonly GalleryCase[] = [
   {
     name: 'retry-after-as-nan',

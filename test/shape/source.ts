@@ -29,7 +29,6 @@ export function declaredTwice(files: readonly SourceFile[]): ReadonlyMap<string,
   return new Map([...homes].filter(([, paths]) => paths.length > 1))
 }
 
-/** The number of lines of a text. */
 export function linesOf(text: string): number {
   return text.split('\n').length - 1
 }

@@ -49,7 +49,6 @@ function mutated(bytes: Buffer, chance: Chance): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** F2: malformed requests over raw sockets. */
 export const f2: Proof = {
   id: 'F2',
   promise: 'The emulator survives any bytes on a connection and responds to the next request at once.',

@@ -13,7 +13,6 @@ type Loose = any
 /** The outcome of an edit: applied to the sandbox, or refused, reported, and kept byte for byte as a separate file. */
 type Outcome = 'taken' | 'refused' | 'said'
 
-/** A kind of edit. */
 interface Kind {
   readonly name: string
   readonly save: Save
@@ -73,7 +72,6 @@ interface Seen {
   readonly taken: Set<string>
 }
 
-/** D5: the state file is edited by hand while a client polls. */
 export const d5: Proof = {
   id: 'D5',
   promise:

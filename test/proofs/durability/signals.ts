@@ -8,13 +8,11 @@ import { timing } from '../timing.ts'
 
 const TRIALS = { short: 3, long: 100 }
 
-/** Maximum milliseconds from the signal to the end. */
 const UNTIL_GONE = 2_000
 
 /** Maximum milliseconds between two signals of one pair. */
 const PAIR = 50
 
-/** A way to stop the emulator. */
 interface Way {
   readonly name: string
   readonly signals: readonly NodeJS.Signals[]
@@ -48,7 +46,6 @@ interface Tally {
   slowest: number
 }
 
-/** D7: signals arrive while clients write. */
 export const d7: Proof = {
   id: 'D7',
   promise:
