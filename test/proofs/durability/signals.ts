@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Chance } from '../../../src/core/random.ts'
 import { Client, Refused } from '../client.ts'
-import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { pause, Stage, type Started, within } from '../stage.ts'
-import { timing } from '../timing.ts'
 
 const TRIALS = { short: 3, long: 100 }
 

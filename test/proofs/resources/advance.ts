@@ -1,7 +1,6 @@
 import { request } from 'node:http'
-import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { atLeast, below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { comesTrue, Stage, within } from '../stage.ts'
-import { timing } from '../timing.ts'
 import { type Probed, startProbed } from './probe.ts'
 
 interface Plan {
