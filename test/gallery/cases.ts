@@ -140,6 +140,14 @@ export const cases: readonly GalleryCase[] = [
     certified: 'read/cut-mid-body',
   },
   {
+    name: 'stale-connection',
+    did: 'Its request failed because the server had closed the idle connection.',
+    faults: [{ preset: 'stale-keepalive' }],
+    call: 'list_all',
+    retries: 1,
+    verdict: 'error retry.missing',
+  },
+  {
     name: 'unread-responses',
     did: 'It never read the response of a failed attempt, so each attempt left a connection open.',
     faults: [{ preset: 'unavailable-with-retry-after', times: 3 }],

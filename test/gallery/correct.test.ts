@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { faultsIn } from './conduct.ts'
 import { CorrectClient } from './correct.ts'
-import { HELD, plannedRuns, runCorrectly, WebhookReceiver } from './correct-run.ts'
+import { faultsIn, HELD, plannedRuns, runCorrectly, WebhookReceiver } from './correct-run.ts'
 import { sharedEmulator } from './emulator.ts'
 import { START, serviceOf } from './situation.ts'
 import { VirtualTime } from './virtual-time.ts'

@@ -45,7 +45,6 @@ const half = (document: Loose, id: string): string => {
 const [MADE, BY_THE_API, EDITED] = ['made', 'changed by the API', 'edited']
 const PAGE = { name: MADE, teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00.000Z' }
 
-/** Used in turn. */
 const KINDS: readonly Kind[] = [
   { name: 'in place', save: inPlace, expected: 'taken', text: adding },
   { name: 'by renaming', save: byRenaming, expected: 'taken', text: adding },
@@ -127,7 +126,6 @@ interface Scene {
   readonly say: (line: string) => void
 }
 
-/** One edit, from reading the file to its outcome. */
 class Attempt {
   readonly #scene: Scene
   readonly #kind: Kind

@@ -42,7 +42,6 @@ class Tally {
   }
 }
 
-/** Processes that take the lock of one folder at once. */
 const CONTENDERS = 8
 
 /**

@@ -20,7 +20,6 @@ interface Way {
 /** The default sandbox, and a second one that is saved to disk. */
 const SANDBOXES = ['', '/@kept']
 
-/** Used in turn. */
 const WAYS: readonly Way[] = [
   { name: 'SIGINT', signals: ['SIGINT'] },
   { name: 'SIGINT twice', signals: ['SIGINT', 'SIGINT'] },
@@ -114,7 +113,6 @@ async function end(stage: Stage, way: Way, chance: Chance, known: Set<string>, t
   return { ms: at - begun, code }
 }
 
-/** Writes until the server has ended. */
 async function write(port: number, prefix: string, known: Set<string>, tally: Tally): Promise<void> {
   const client = new Client(port)
   try {
