@@ -137,7 +137,7 @@ async function measureStarts(all: readonly Server[], figures: Figures): Promise<
 
 /** Creates a batch of three items. @returns its id; for a server that stores nothing, its fixed id */
 async function batchOn({ port }: Running, { batches }: Paths): Promise<string> {
-  const { text } = await shoot(new Agent(), { port, key: KEY, ...post(batches, batchBody(3)) }, true)
+  const { text } = await shoot(new Agent(), { port, key: KEY, ...post(batches, batchBody(3)) })
   return String((JSON.parse(text) as { id: unknown }).id)
 }
 

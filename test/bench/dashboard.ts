@@ -64,7 +64,6 @@ interface Traced {
   at(name: string): number
 }
 
-/** The work of the page as measured by the browser itself. */
 async function traced({ page, emulator }: Dashboard, work: () => Promise<void>): Promise<Traced> {
   const browser = page.context().browser()
   await browser?.startTracing(page, { categories: ['toplevel', 'blink.user_timing', 'loading'] })

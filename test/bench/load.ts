@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { type Agent, type IncomingMessage, request } from 'node:http'
+import { type Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 
-/** A request: the target, method, headers and body. */
 export interface Shot {
   readonly port: number
   readonly method: string
@@ -12,15 +12,7 @@ export interface Shot {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A response: its status, and the size and text of its body. */
-export interface Hit {
-  readonly status: number
-  readonly bytes: number
-  readonly text: string
-}
-
-/** Sends one request over the agent and reads the whole response. `keep`: whether to return its text. */
-export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
+export function shoot(agent: Agent, shot: Shot): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const headers: Record<string, string | number> = { ...shot.headers, authorization: `Bearer ${shot.key}` }
     if (shot.body !== undefined) {
@@ -30,19 +22,11 @@ export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
     const { port, method, path } = shot
     const req = request({ agent, host: '127.0.0.1', port, method, path, headers })
     req.on('error', reject)
-    req.on('response', (res) => collect(res, keep).then(resolve, reject))
+    req.on('response', (res) =>
+      text(res).then((body) => resolve({ status: res.statusCode ?? 0, text: body }), reject),
+    )
     req.end(shot.body)
   })
-}
-
-async function collect(res: IncomingMessage, keep: boolean): Promise<Hit> {
-  let bytes = 0
-  const chunks: Buffer[] = []
-  for await (const chunk of res as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (keep) chunks.push(chunk)
-  }
-  return { status: res.statusCode ?? 0, bytes, text: Buffer.concat(chunks).toString('utf8') }
 }
 
 /**
@@ -77,7 +61,6 @@ function textOf({ method, path, key, body, port }: Shot): string {
   return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
-/** One kept-alive connection, one request at a time. */
 class Line {
   readonly #socket: Socket
   #done: () => void = () => {}

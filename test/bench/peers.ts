@@ -13,7 +13,6 @@ export interface Peer {
   readonly paths: Paths
 }
 
-/** The paths of the measured requests on a server. */
 export interface Paths {
   readonly list: string
   readonly pages: string

@@ -49,7 +49,6 @@ export function benchFixtures(pages: number): string {
   return JSON.stringify({ collections })
 }
 
-/** The body that creates a batch with this many items. */
 export function batchBody(items: number): string {
   const properties = { vendor: { type: 'string' }, total: { type: 'number' } }
   return JSON.stringify({
@@ -64,19 +63,17 @@ export function batchBody(items: number): string {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** A request to a server with the key of the fixtures. */
 export function shotAt({ port }: Pick<Running, 'port'>, method: string, path: string, body?: string): Shot {
   return { port, method, path, key: KEY, ...(body !== undefined && { body }) }
 }
 
 /** Sends a request. @returns the text of its response, which has to be a 200 */
 export async function ask(shot: Shot, agent = new Agent()): Promise<string> {
-  const { status, text } = await shoot(agent, shot, true)
+  const { status, text } = await shoot(agent, shot)
   if (status !== 200) throw new Error(`${shot.method} ${shot.path} responded with ${status}: ${text}`)
   return text
 }
 
-/** Prints a line of a table. */
 export const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(58)} ${figures}\n`)
 

@@ -11,17 +11,13 @@ import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 export interface KillReport {
   readonly rounds: number
   readonly acknowledged: number
-  /** Acknowledged pages that are missing after a restart. */
   readonly lost: number
   /** Idempotency keys that created a second batch after a restart, and agents that were claimed twice. */
   readonly doubled: number
   /** Batches that were acknowledged as terminal, but for which no webhook arrived. */
   readonly untold: number
-  /** Acknowledged snapshots that cannot be restored. */
   readonly unrestorable: number
-  /** Restarts that reported an unreadable file. */
   readonly unreadable: number
-  /** Writes with an error response. */
   readonly refused: number
 }
 
@@ -102,7 +98,6 @@ async function receiverOf(told: Set<string>) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, [Symbol.asyncDispose]: close }
 }
 
-/** Creates the persistent sandbox, and subscribes a receiver in both sandboxes. */
 async function prepare(stage: Stage, url: string): Promise<void> {
   const server = stage.start()
   const port = await server.port

@@ -47,7 +47,6 @@ function timed<T>(work: () => T): { readonly result: T; readonly ms: number } {
   return { result, ms: Math.min(performance.now() - begin, (user + system) / 1_000) }
 }
 
-/** Examines a schema and generates three values. */
 function outputsFor(schema: JsonObject, n: number) {
   const issues = schemaIssues(schema, '')
   if (issues.length > 0) throw new Error(`refused: ${JSON.stringify(issues)}: ${JSON.stringify(schema)}`)

@@ -71,7 +71,6 @@ interface Failure {
   readonly mayRetry: boolean
 }
 
-/** A client of the service without a known bug. */
 export class CorrectClient {
   readonly #service: Host
 

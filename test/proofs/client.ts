@@ -50,7 +50,7 @@ export class Client {
   async #send(method: string, path: string, body?: object, headers: Readonly<Record<string, string>> = {}) {
     const shot = { port: this.#port, method, path, key: KEY, headers }
     const json = body === undefined ? {} : { body: JSON.stringify(body) }
-    const { status, text } = await shoot(this.#agent, { ...shot, ...json }, true)
+    const { status, text } = await shoot(this.#agent, { ...shot, ...json })
     if (status >= 300) throw new Refused(`${method} ${path}`, status, text)
     return text === '' ? undefined : (JSON.parse(text) as unknown)
   }

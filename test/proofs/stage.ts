@@ -24,7 +24,6 @@ export interface StartOptions {
 
 const UNSHARE = ['-pf', '--mount-proc', '--kill-child']
 
-/** Whether this process may create pid namespaces. */
 export function namespacesArePermitted(): boolean {
   return spawnSync('unshare', [...UNSHARE, 'true']).status === 0
 }

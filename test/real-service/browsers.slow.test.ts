@@ -47,7 +47,6 @@ async function recordHar(content: 'embed' | 'attach' | 'omit') {
   return { path, sent }
 }
 
-/** Imports a file that a program has written. */
 async function importedFile(path: string) {
   const { code, err, counts, report } = await imported(readFileSync(path))
   expect([code, err]).toEqual([0, ''])

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 
-/** Imports a HAR into a directory of its own. */
 export async function imported(har: string | Uint8Array, flags: readonly string[] = []) {
   const folder = temporaryDirectory()
   const [file, out, settingsOut, data] = ['a.har', 'out.json', 'settings.json', 'data'].map((name) =>

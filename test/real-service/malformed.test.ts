@@ -3,24 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { imported } from './imported.ts'
-import { type Entry, harOf } from './record.ts'
+import { AT, type Entry, entryOf, harOf } from './record.ts'
 
 const page = (n: number) => ({
   ...{ object: 'page', id: `p${n}`, name: `Plan ${n}`, teamspace_id: 't1', scope: 'teamspace' },
-  created_at: '2026-02-03T08:00:00.000Z',
+  created_at: AT,
 })
 
 function entry(n: number, content: object = {}): Entry {
-  const text = JSON.stringify(page(n))
-  return {
-    ...{ startedDateTime: '2026-02-03T08:00:00.000Z', time: 1 },
-    request: { method: 'POST', url: 'https://api.workspace.test/v1/pages', headers: [] },
-    response: {
-      status: 200,
-      headers: [],
-      content: { mimeType: 'application/json', text, size: text.length, ...content },
-    },
-  }
+  const made = entryOf('POST', '/pages', page(n))
+  Object.assign(made.response.content, content)
+  return made
 }
 
 test('of a file that ends too early, also of HAR 1.1, the entries before the end are used', async () => {

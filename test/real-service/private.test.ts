@@ -2,10 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
-import { type Entry, harOf } from './record.ts'
-
-const BASE = 'https://api.workspace.test/v1'
-const AT = '2026-02-03T08:00:00.000Z'
+import { AT, BASE, type Entry, entryOf, harOf } from './record.ts'
 
 /** 40 secrets, of the forms that keys and tokens have. */
 const SECRETS = Array.from({ length: 40 }, (_, n) => {
@@ -23,28 +20,8 @@ const PERSONAL = Array.from({ length: 40 }, (_, n) => {
 
 const [secret, personal] = [(n: number) => SECRETS[n] ?? '', (n: number) => PERSONAL[n] ?? '']
 
-function entry(
-  method: string,
-  path: string,
-  body: unknown,
-  rest: { headers?: object; sent?: unknown; type?: string } = {},
-): Entry {
-  const pairs = (all: object) => Object.entries(all).map(([name, value]) => ({ name, value: String(value) }))
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const { headers = {}, sent, type = 'application/json' } = rest
-  return {
-    ...{ startedDateTime: AT, time: 1 },
-    request: {
-      ...{ method, url: BASE + path, headers: pairs(headers) },
-      ...(sent !== undefined && { postData: { mimeType: 'application/json', text: JSON.stringify(sent) } }),
-    },
-    response: {
-      status: 200,
-      headers: pairs({ 'content-type': type, 'set-cookie': `sid=${secret(0)}; Path=/` }),
-      content: { mimeType: type, text, size: Buffer.byteLength(text) },
-    },
-  }
-}
+const entry = (method: string, path: string, body: unknown, rest: Parameters<typeof entryOf>[3] = {}) =>
+  entryOf(method, path, body, { ...rest, answered: { 'set-cookie': `sid=${secret(0)}; Path=/` } })
 
 const list = (data: readonly unknown[]) => ({ object: 'list', data, has_more: false })
 

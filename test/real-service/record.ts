@@ -23,6 +23,35 @@ export const harOf = (entries: readonly unknown[], version = '1.2') =>
     log: { version, creator: { name: 'test', version: '1' }, pages: [{ id: 'page_1', title: 'A' }], entries },
   })
 
+export const BASE = 'https://api.workspace.test/v1'
+export const AT = '2026-02-03T08:00:00.000Z'
+
+const pairs = (all: object): Pair[] =>
+  Object.entries(all).map(([name, value]) => ({ name, value: String(value) }))
+
+/** @param rest the headers and the body of the request, and the type and further headers of the response */
+export function entryOf(
+  method: string,
+  path: string,
+  body: unknown,
+  rest: { headers?: object; sent?: unknown; type?: string; answered?: object } = {},
+): Entry {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const { headers = {}, sent, type = 'application/json', answered = {} } = rest
+  return {
+    ...{ startedDateTime: AT, time: 1 },
+    request: {
+      ...{ method, url: BASE + path, headers: pairs(headers) },
+      ...(sent !== undefined && { postData: { mimeType: 'application/json', text: JSON.stringify(sent) } }),
+    },
+    response: {
+      status: 200,
+      headers: pairs({ ...(type !== '' && { 'content-type': type }), ...answered }),
+      content: { mimeType: type, text, size: Buffer.byteLength(text) },
+    },
+  }
+}
+
 /** At most three exchanges of each kind, apart from those about batches: a part with the same differences. */
 export function fewOf(entries: readonly Entry[]): Entry[] {
   const seen: Record<string, number> = {}
@@ -63,25 +92,13 @@ export async function recordTraffic(through?: (base: string) => Promise<string>,
     const sent = body === undefined ? undefined : JSON.stringify(body)
     const headers = { authorization: `Bearer ${key}`, ...(sent && { 'content-type': 'application/json' }) }
     const response = await sending(`${base}${path}`, { method, headers, ...(sent && { body: sent }) })
-    const { text } = response
-    const pairs = (all: Iterable<[string, string]>) => [...all].map(([name, value]) => ({ name, value }))
-    entries.push({
-      startedDateTime: service.at(),
-      time: 12,
-      request: {
-        ...{ method, url: `${base}${path}`, headers: pairs(Object.entries(headers)) },
-        ...(sent && { postData: { mimeType: 'application/json', text: sent } }),
-      },
-      response: {
-        status: response.status,
-        headers: pairs(response.headers),
-        content: {
-          mimeType: Object.fromEntries(response.headers)['content-type'] ?? '',
-          text,
-          size: Buffer.byteLength(text),
-        },
-      },
-    })
+    const { text, status } = response
+    const answered = Object.fromEntries(response.headers)
+    const type = answered['content-type'] ?? ''
+    const entry = entryOf(method, path, text, { headers, sent: body, type, answered })
+    entry.request.url = `${base}${path}`
+    entry.response.status = status
+    entries.push({ ...entry, startedDateTime: service.at() })
     return text.startsWith('{') ? JSON.parse(text.split('\n')[0] ?? '{}') : { id: '' }
   }
   try {

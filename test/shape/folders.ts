@@ -126,7 +126,6 @@ export function importsOf({ path, text }: SourceFile): string[] {
   })
 }
 
-/** The text of a source file without its comments. */
 export function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
 }

@@ -18,7 +18,6 @@ interface Node {
   readonly end: number
 }
 
-/** One call of a traced function. */
 interface TracedCall {
   readonly file: string
   isOpen: boolean

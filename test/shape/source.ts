@@ -19,7 +19,6 @@ export function sourceFiles(project: string): readonly SourceFile[] {
 const EXPORT =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|const|interface|type|enum) (\w+)/gm
 
-/** Names that more than one file exports, with these files. */
 export function declaredTwice(files: readonly SourceFile[]): ReadonlyMap<string, readonly string[]> {
   const homes = new Map<string, string[]>()
   for (const { path, text } of files) {
@@ -29,7 +28,6 @@ export function declaredTwice(files: readonly SourceFile[]): ReadonlyMap<string,
   return new Map([...homes].filter(([, paths]) => paths.length > 1))
 }
 
-/** The number of lines of a text. */
 export function linesOf(text: string): number {
   return text.split('\n').length - 1
 }

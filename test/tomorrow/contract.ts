@@ -19,6 +19,9 @@ export async function round(seed: number, tomorrow: object | undefined) {
     { name: 'batch-predictions.create', method: 'POST', path: '/batch-predictions', options: { json: {} } },
     { name: 'batch-predictions.retrieve', method: 'GET', path: '/batch-predictions/none', options: {} },
     { name: 'skills.promote', method: 'POST', path: '/skills/none/promote', options: {} },
+    { name: 'data-views.list', method: 'GET', path: '/data-views', options: { key: 'none' as const } },
+    // A path that no operation has: its error is the one of most of them.
+    { name: 'data-views.list', method: 'GET', path: '/nowhere', options: {} },
   ]
   const responses: { name: string; response: TestResponse }[] = []
   for (const { name, method, path, options } of calls) {

@@ -64,18 +64,6 @@ test('a new record has an id of 64 characters, also after a restart; records tha
   expect((await again.post('/pages', part)).status).toBe(200)
 })
 
-test('every response has a new header, errors and responses without a body included', async () => {
-  const emulator = await tomorrowEmulator({ only: ['header'] })
-  const responses = [
-    await page(emulator),
-    await emulator.get('/nowhere'),
-    await emulator.get(USERS, { key: 'none' }),
-    await emulator.delete(`${USERS}/user-outsider`),
-  ]
-  const facts = responses.map(({ status, headers }) => `${status} ${headers.get('x-next')}`)
-  expect(facts).toEqual(['200 1', '404 1', '401 1', '204 1'])
-})
-
 test('fields and headers have another order, rows of a list have not', async () => {
   const today = await testEmulator()
   const emulator = await tomorrowEmulator({ only: ['order'] })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { batchLifecycle } from '../../../src/service/batch-predictions/states.ts'
 import { MODEL_CANCEL_DELAY, MODEL_PACE } from '../../support/batch-model.ts'
 import { atLeast, none, type Proof, type Scale, tried } from '../proof.ts'
-import { COMMANDS, checkEnd, RESTART, type Real } from './commands.ts'
+import { COMMANDS, checkEnd, type Real } from './commands.ts'
 import { type Model, newModel } from './model.ts'
 import { runRaces } from './races.ts'
 import { type Origin, originOf, sandboxFrom } from './starting-sandbox.ts'
@@ -61,7 +61,7 @@ function runSequences(
   tally: Tally,
   say: (line: string) => void,
 ) {
-  const script = fc.commands([fc.oneof(...COMMANDS, RESTART)], { maxCommands: MAX_COMMANDS, size: 'max' })
+  const script = fc.commands([fc.oneof(...COMMANDS)], { maxCommands: MAX_COMMANDS, size: 'max' })
   const property = fc.property(script, (commands) => {
     const sandbox = sandboxFrom(origin)
     const model = newModel(sandbox.clock.now)

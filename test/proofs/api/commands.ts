@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { Refusal } from '../../../src/core/errors.ts'
 import { arm, disarm } from '../../../src/core/faults/arm.ts'
 import type { FaultDraft } from '../../../src/core/faults/rule.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
 import { change, loadDocument } from '../../../src/core/sandboxes/change.ts'
 import { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import type { SandboxState } from '../../../src/core/state/state.ts'
@@ -109,11 +108,8 @@ export const COMMANDS: readonly { readonly weight: number; readonly arbitrary: f
   { weight: 30, arbitrary: fc.constant(new Step('save', save)) },
   { weight: 30, arbitrary: fc.constant(new Step('restore', restore, ({ saved }) => saved !== undefined)) },
   { weight: 10, arbitrary: fc.constant(new Step('reset', reset)) },
-  { weight: 5, arbitrary: fc.constant(new Step('put state', putState)) },
+  { weight: 10, arbitrary: fc.constant(new Step('restart', restart)) },
 ]
-
-/** A restart of a sandbox that exists only in memory. */
-export const RESTART = { weight: 10, arbitrary: fc.constant(new Step('restart', restart)) } as const
 
 export function checkEnd(model: Model, real: Real): void {
   clearFaults(model, real)
@@ -264,17 +260,9 @@ function reset(model: Model, real: Real): void {
   resetModel(model, real.sandbox.clock.now)
 }
 
-// Replaces the sandbox with its own document.
-function putState(_: Model, { sandbox }: Real): void {
-  loadDocument(sandbox, documentOf(sandbox))
-}
-
+// Another sandbox gets the document of this one.
 function restart(_: Model, real: Real): void {
   const next = new Sandbox(real.origin.options, real.origin.start)
-  loadDocument(next, documentOf(real.sandbox))
+  loadDocument(next, JSON.parse(JSON.stringify(real.sandbox.document())))
   real.sandbox = next
-}
-
-function documentOf(sandbox: Sandbox): JsonObject {
-  return JSON.parse(JSON.stringify(sandbox.document())) as JsonObject
 }

@@ -20,7 +20,6 @@ const ODD_SEGMENTS = [
   ...['a%20b', '~', ';a=b', '@', '{id}', 'ts-b', 'ts-x', 'x'.repeat(3_000), ''],
 ]
 
-/** Each name with each of its values. */
 const pairs = (rows: readonly (readonly [name: string, ...values: string[]])[]) =>
   rows.flatMap(([name, ...values]) => values.map((value) => [name, value] as const))
 

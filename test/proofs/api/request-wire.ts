@@ -1,6 +1,5 @@
 import type { Draft } from './valid.ts'
 
-/** A request that is ready to be sent. */
 export interface Sent {
   readonly method: string
   readonly target: string
@@ -24,7 +23,6 @@ export function toSent(draft: Draft, port: number): Sent {
   return { method: draft.method, target, headers, body }
 }
 
-/** The bytes of a request. */
 export function toBytes({ method, target, headers, body }: Sent): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, 'latin1')

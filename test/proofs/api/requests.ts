@@ -89,7 +89,6 @@ class Run {
   readonly #socket: Connection
   readonly #memory: Connection
   #complaints = 0
-  /** How often each thing happened. */
   readonly #counts = new Map<string, number>()
   readonly #statuses = new Map<number, number>()
   readonly #operations = new Set<string>()

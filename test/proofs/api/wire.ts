@@ -3,9 +3,8 @@ import { performance } from 'node:perf_hooks'
 import { Chance } from '../../../src/core/random.ts'
 import { later } from '../../../src/core/time/realtime.ts'
 import { KEY } from '../../bench/servers.ts'
-import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { Stage } from '../stage.ts'
-import { timing } from '../timing.ts'
 import { Connection, openSocket } from './connection.ts'
 import { corpus } from './corpus.ts'
 import { pick } from './values.ts'
@@ -49,7 +48,6 @@ function mutated(bytes: Buffer, chance: Chance): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** F2: malformed requests over raw sockets. */
 export const f2: Proof = {
   id: 'F2',
   promise: 'The emulator survives any bytes on a connection and responds to the next request at once.',

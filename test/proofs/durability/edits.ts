@@ -13,7 +13,6 @@ type Loose = any
 /** The outcome of an edit: applied to the sandbox, or refused, reported, and kept byte for byte as a separate file. */
 type Outcome = 'taken' | 'refused' | 'said'
 
-/** A kind of edit. */
 interface Kind {
   readonly name: string
   readonly save: Save
@@ -46,7 +45,6 @@ const half = (document: Loose, id: string): string => {
 const [MADE, BY_THE_API, EDITED] = ['made', 'changed by the API', 'edited']
 const PAGE = { name: MADE, teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00.000Z' }
 
-/** Used in turn. */
 const KINDS: readonly Kind[] = [
   { name: 'in place', save: inPlace, expected: 'taken', text: adding },
   { name: 'by renaming', save: byRenaming, expected: 'taken', text: adding },
@@ -73,7 +71,6 @@ interface Seen {
   readonly taken: Set<string>
 }
 
-/** D5: the state file is edited by hand while a client polls. */
 export const d5: Proof = {
   id: 'D5',
   promise:
@@ -129,7 +126,6 @@ interface Scene {
   readonly say: (line: string) => void
 }
 
-/** One edit, from reading the file to its outcome. */
 class Attempt {
   readonly #scene: Scene
   readonly #kind: Kind

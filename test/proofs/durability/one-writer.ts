@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { contests } from '../../support/lock-contenders.ts'
 import { Client, Refused } from '../client.ts'
-import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { atLeast, below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { namespacesArePermitted, Stage, type Started, within } from '../stage.ts'
 
 const SIZES = {
@@ -42,7 +42,6 @@ class Tally {
   }
 }
 
-/** Processes that take the lock of one folder at once. */
 const CONTENDERS = 8
 
 /**
@@ -72,7 +71,6 @@ export const d8: Proof = {
 
 function real(scale: Scale, tally: Tally): Figure[] {
   const { starts, servers, silences } = SIZES[scale]
-  const slowest = below('slowest take-over of a silent holder', Math.round(tally.slowest), TAKE_OVER, 'ms')
   return [
     tried('contests of simultaneous emulators in separate namespaces', `${servers} of ${starts}`),
     tried('holders killed or stopped in their namespace', silences),
@@ -82,8 +80,7 @@ function real(scale: Scale, tally: Tally): Figure[] {
     none('ids issued twice', tally.twice),
     none('writes acknowledged after the folder was lost', tally.late),
     atLeast('writes refused with 507 after the folder was lost', tally.refused, 1),
-    // In the short scale, other tests run at the same time.
-    scale === 'long' ? slowest : { ...slowest, holds: true },
+    timing(scale, below('slowest take-over of a silent holder', Math.round(tally.slowest), TAKE_OVER, 'ms')),
   ]
 }
 

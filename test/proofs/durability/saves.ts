@@ -16,14 +16,12 @@ export const byRenaming: Save = async (file, text) => {
   renameSync(`${file}~`, file)
 }
 
-/** Empties the file, and fills it a little later. */
 export const emptiedFirst: Save = async (file, text) => {
   writeFileSync(file, '')
   await pause(SHORT)
   writeFileSync(file, text)
 }
 
-/** Writes the first half, and the second half a little later. */
 export const inHalves: Save = (file, text) => slowly(file, text, SHORT)
 
 /** Writes so slowly that the emulator reads the first half as the whole file. */

@@ -2,19 +2,16 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Chance } from '../../../src/core/random.ts'
 import { Client, Refused } from '../client.ts'
-import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { pause, Stage, type Started, within } from '../stage.ts'
-import { timing } from '../timing.ts'
 
 const TRIALS = { short: 3, long: 100 }
 
-/** Maximum milliseconds from the signal to the end. */
 const UNTIL_GONE = 2_000
 
 /** Maximum milliseconds between two signals of one pair. */
 const PAIR = 50
 
-/** A way to stop the emulator. */
 interface Way {
   readonly name: string
   readonly signals: readonly NodeJS.Signals[]
@@ -23,7 +20,6 @@ interface Way {
 /** The default sandbox, and a second one that is saved to disk. */
 const SANDBOXES = ['', '/@kept']
 
-/** Used in turn. */
 const WAYS: readonly Way[] = [
   { name: 'SIGINT', signals: ['SIGINT'] },
   { name: 'SIGINT twice', signals: ['SIGINT', 'SIGINT'] },
@@ -48,7 +44,6 @@ interface Tally {
   slowest: number
 }
 
-/** D7: signals arrive while clients write. */
 export const d7: Proof = {
   id: 'D7',
   promise:
@@ -118,7 +113,6 @@ async function end(stage: Stage, way: Way, chance: Chance, known: Set<string>, t
   return { ms: at - begun, code }
 }
 
-/** Writes until the server has ended. */
 async function write(port: number, prefix: string, known: Set<string>, tally: Tally): Promise<void> {
   const client = new Client(port)
   try {

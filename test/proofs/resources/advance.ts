@@ -1,10 +1,8 @@
 import { request } from 'node:http'
-import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { atLeast, below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { comesTrue, Stage, within } from '../stage.ts'
-import { timing } from '../timing.ts'
 import { type Probed, startProbed } from './probe.ts'
 
-/** The size of a run. */
 interface Plan {
   /** Events of the advance during which other requests are served. */
   readonly events: number
@@ -17,7 +15,6 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
   long: { events: 100_000, automations: 28 },
 }
 
-/** F6: no work of the clock keeps other requests waiting. */
 export const f6: Proof = {
   id: 'F6',
   promise:
@@ -152,7 +149,6 @@ async function running(probed: Probed): Promise<Figure[]> {
   ]
 }
 
-// A signal arrives during an advance of ten years.
 async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
   const answered = passage.response.then(

@@ -119,7 +119,7 @@ export class Round {
   async #ask({ expect, key = KEY, ...ask }: Ask): Promise<string> {
     this.#heard.requests += 1
     try {
-      const { status, text } = await shoot(this.#agent, { port: this.#port, key, ...ask }, true)
+      const { status, text } = await shoot(this.#agent, { port: this.#port, key, ...ask })
       if (!expect.includes(status))
         this.#note(`${ask.method} ${ask.path} got ${status}: ${text.slice(0, 200)}`)
       return text

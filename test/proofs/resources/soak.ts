@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { median } from '../../bench/servers.ts'
-import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { atLeast, below, type Figure, none, type Proof, type Scale, timing, tried } from '../proof.ts'
 import { comesTrue, Stage } from '../stage.ts'
-import { timing } from '../timing.ts'
 import { type Heard, Round } from './load.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 

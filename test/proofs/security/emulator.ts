@@ -2,13 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
-import { baseCollections, START } from '../../support/base-state.ts'
-
-export interface Proving {
-  readonly emulator: RunningEmulator
-  readonly defects: unknown[]
-}
+import type { InternalOptions } from '../../../src/emulator/emulator.ts'
+import { baseCollections } from '../../support/base-state.ts'
+import { type ProofEmulator, proofEmulator } from '../api/sandbox.ts'
 
 /**
  * Runs a part of a proof against an emulator that is closed afterwards. Default: in memory, the base sandbox, a frozen
@@ -16,22 +12,17 @@ export interface Proving {
  */
 export async function against<T>(
   options: InternalOptions,
-  part: (proving: Proving) => Promise<T>,
+  part: (proving: ProofEmulator) => Promise<T>,
 ): Promise<T> {
-  const defects: unknown[] = []
-  const emulator = await openEmulator({
-    port: 0,
-    clock: START,
-    rate: 0,
+  const proving = await proofEmulator({
     fixtures: { collections: baseCollections } as unknown as JsonObject,
-    ...(options.data === undefined ? { ephemeral: true } : {}),
-    logger: { info: () => {}, warn: () => {}, error: (_text, fields) => defects.push(fields?.error) },
+    ephemeral: options.data === undefined,
     ...options,
   })
   try {
-    return await part({ emulator, defects })
+    return await part(proving)
   } finally {
-    await emulator.close()
+    await proving.emulator.close()
   }
 }
 

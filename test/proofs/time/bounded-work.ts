@@ -7,8 +7,7 @@ import { workspaceService } from '../../../src/emulator/service.ts'
 import { outputsOf } from '../../../src/json-schema/outputs.ts'
 import { guardJson } from '../../../src/server/http/json-body.ts'
 import { builtState, startAt } from '../../support/built-state.ts'
-import { below, type Figure, type Proof, type Scale } from '../proof.ts'
-import { timing } from '../timing.ts'
+import { below, type Figure, type Proof, type Scale, timing } from '../proof.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const EMPTY = JSON.parse(readFileSync(shippedFile('fixtures', 'empty.json'), 'utf8'))

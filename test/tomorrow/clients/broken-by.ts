@@ -12,7 +12,6 @@ export const CLIENTS: Readonly<Record<string, string>> = {
   'pydantic with `extra = "forbid"`': 'pydantic_client.py forbid',
 }
 
-/** The calls of a client that fail, by the kind of change. */
 export type BrokenBy = Readonly<Record<string, readonly string[]>>
 
 export const FILE = 'test/tomorrow/clients/broken-by.json'
