@@ -4,7 +4,7 @@ import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { MemoryScenarios } from '../support/memory-scenarios.ts'
 import { minutelyEmulator, slowHost } from '../support/minutely.ts'
-import { type WebhookEmulator, webhookEmulator } from '../support/webhook-emulator.ts'
+import { webhookEmulator } from '../support/webhook-emulator.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.000Z')
 
@@ -61,7 +61,7 @@ test('a webhook receiver is served during an advance; requests that conflict wit
       refusals.push(await emulator.control(method, path, body))
     return 204
   }
-  const { emulator }: WebhookEmulator = await webhookEmulator(react, { scenarioSource })
+  const { emulator } = await webhookEmulator(react, { scenarioSource })
   await emulator.control('POST', '/snapshots', { name: 'before' })
   await createBatch(emulator)
   const { status, body } = await advance(emulator, { by: '1h' })

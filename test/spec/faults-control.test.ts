@@ -163,3 +163,11 @@ test('a merge patch changes a rule and keeps its counters', async () => {
   const statuses = [await emulator.get('/data-views'), await emulator.get('/data-views')]
   expect(statuses.map(({ status }) => status)).toEqual([200, 503])
 })
+
+test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
+  const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }
+  const emulator = await armed({ ...cut, id: 'gone' })
+  await expect(emulator.get('/data-views')).rejects.toThrow('fetch failed')
+  const { body } = await emulator.control('GET', '/requests?status=0')
+  expect(body.data).toMatchObject([{ status: 0, decided: 'faultsBefore', faults: ['gone'], error: null }])
+})
