@@ -6,5 +6,5 @@ describe('three files through emulator.fetch', () =>
   through(
     'fetch',
     // @ts-expect-error Vite replaces this call.
-    import.meta.glob('./operations/{batch-create,conventions,refusals}.test.ts', { query: '?fetch' }),
+    import.meta.glob('./operations/{batch-create,list-cursors,refusals}.test.ts', { query: '?fetch' }),
   ))
