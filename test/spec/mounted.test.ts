@@ -154,8 +154,10 @@ test.for<[peer: string, options: TestEmulatorOptions, clock: number, page: numbe
 })
 
 test('a page of the same server may use the control interface, over TLS only one with https', async () => {
-  const encrypted: RequestHandler = (req, _res, next) =>
-    next(void Object.assign(req.socket, { encrypted: true }))
+  const encrypted: RequestHandler = (req, _res, next) => {
+    Object.assign(req.socket, { encrypted: true })
+    next()
+  }
   const { origin: plain, get } = await mounted(await testEmulator(), [encrypted])
   const statusFor = async (origin: string) =>
     (await get(`${AT}/__emulator/clock`, { headers: { origin } })).status

@@ -68,13 +68,11 @@ export const REAL_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ...{ quantity: i({ minimum: 1 }), unit_price: amount },
   }),
   'pydantic timesheet': pydantic({
-    ...{
-      employee: '',
-      start_time: 'time',
-      end_time: 'time',
-      hours: n({ minimum: 0, maximum: 24 }),
-      project: '',
-    },
+    employee: '',
+    start_time: 'time',
+    end_time: 'time',
+    hours: n({ minimum: 0, maximum: 24 }),
+    project: '',
   }),
   'zod invoice': zod({
     invoiceNumber: { type: 'string', minLength: 1 },

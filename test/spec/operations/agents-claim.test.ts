@@ -4,13 +4,11 @@ import { pointersOf, refused } from '../../support/refusal.ts'
 
 function aTemplate(id: string, changes: object = {}, facts: object = {}) {
   return {
-    ...{
-      id,
-      title: 'Invoice reader',
-      description: 'Reads invoices',
-      emoji: '\u{1F9FE}',
-      category: 'finance',
-    },
+    id,
+    title: 'Invoice reader',
+    description: 'Reads invoices',
+    emoji: '\u{1F9FE}',
+    category: 'finance',
     connectors: [{ kind: 'drive', __odd: [1, null] }, {}],
     ...{ prompt_examples: ['Read this', ''], is_curated_template: true },
     config: { prompt: 'Read.', custom_prompt: '', tools: [{ tool: 'ocr' }] },
