@@ -55,3 +55,14 @@ test('a record can have a future event of each kind, and unscheduling removes on
   expect(kinds()).toEqual([['chain:r/a', 'chain']])
   expect(sandbox.store.revision).toBe(before + 1)
 })
+
+test('the waits of responses run in the order of their instants, among the events', async () => {
+  const sandbox = await clockwork()
+  const { scheduler } = sandbox
+  for (const seconds of [5, 3, 1]) scheduler.wakeAt(START + seconds * 1_000, String(seconds), () => {})
+  for (const seconds of [4, 2])
+    change(sandbox, ({ schedule }) => schedule(event('tick', `r/${seconds}`, START + seconds * 1_000)))
+  expect(scheduler.peek()?.ref).toBe('requests/1')
+  const { events } = await advance(sandbox, { to: () => START + 60_000 })
+  expect(events.map(({ ref }) => ref)).toEqual(['requests/1', 'r/2', 'requests/3', 'r/4', 'requests/5'])
+})
