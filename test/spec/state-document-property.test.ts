@@ -83,7 +83,7 @@ function changed(document: JsonObject, all: readonly Change[]): Any {
     let place: Any = result
     for (const key of path.slice(0, -1)) place = Object(place)[key]
     if (typeof place !== 'object' || place === null) continue
-    if (to !== undefined) Object.defineProperty(place, last, { value: to, ...PLAIN })
+    if (to !== undefined) Object.defineProperty(place, last, { value: copy(to), ...PLAIN })
     else if (Array.isArray(place)) place.splice(Number(last), 1)
     else delete place[last]
   }

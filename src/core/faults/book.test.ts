@@ -36,6 +36,16 @@ test('counters count every match, even if it does not fire, and nothing else', (
   expect(store.get(faultCounters.name, 'rule-1')).toMatchObject({ key: null, matched: 4, fired: 1 })
 })
 
+test('a counter that a document begins with its last number stays there, and the rule still counts', () => {
+  const { book, store } = bookOf({})
+  const id = 'rule-1'
+  const last = { matched: Number.MAX_SAFE_INTEGER, fired: Number.MAX_SAFE_INTEGER - 1 }
+  const row = { id, rule: id, key: null, last_at: '2026-03-01T12:00:00.000Z', ...last }
+  store.transaction('', (tx) => tx.put(faultCounters.name, row))
+  expect(fires(book, [subject(), subject()])).toEqual([[id], [id]])
+  expect(store.get(faultCounters.name, id)).toMatchObject({ ...last, fired: Number.MAX_SAFE_INTEGER })
+})
+
 test('a rule has one counter for each key and one for the total', () => {
   const { book, store } = bookOf({ when: { nth: 2, by: 'tag' } })
   const fired = fires(book, ['a', 'b', 'a', 'a', 'b'].map(tagged))

@@ -196,7 +196,9 @@ function count(
     const last_at = formatInstant(now)
     const before = counters.get(id) ?? { id, rule, key, matched: 0, fired: 0, last_at }
     if (key !== null && before.matched === 0) makeRoom(tx, rule)
-    return counters.put({ ...before, [what]: before[what] + 1, last_at })[what]
+    // A state document can begin with the last number, and must still be accepted after another match.
+    const next = Math.min(before[what] + 1, Number.MAX_SAFE_INTEGER)
+    return counters.put({ ...before, [what]: next, last_at })[what]
   }
   const total = add(rule, null)
   return key === null ? total : add(`${rule} ${key}`, key)
