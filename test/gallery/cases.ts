@@ -8,6 +8,7 @@ export interface GalleryCase {
   readonly faults: readonly FaultDraft[]
   /** The call of the program: the command of an adapter that it belongs to, if there is one. */
   readonly call: 'create_page' | 'create_batch' | 'wait' | 'get' | 'results' | 'list_all'
+  /** Retries that the client declares; absent if it declares none. */
   readonly retries?: number
   /** Whether a client hangs in real time, so that its run has no end. */
   readonly hangs?: true
@@ -25,6 +26,7 @@ export interface GalleryCase {
 const CREATE = { operation: 'batch-predictions.create' }
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
 
+/** The bugs of public clients, in the order of the page. */
 export const cases: readonly GalleryCase[] = [
   {
     name: 'retry-after-as-nan',
@@ -63,6 +65,13 @@ export const cases: readonly GalleryCase[] = [
     verdict: 'error retry.missing',
   },
   {
+    name: 'timer-overflow',
+    did: 'It set a timer of more than 2^31 ms, which fired at once.',
+    faults: [{ preset: 'retry-after-int32-overflow', times: 3 }],
+    call: 'list_all',
+    verdict: 'warning wait.none',
+  },
+  {
     name: 'same-wait-for-all',
     did: 'Twenty clients repeated their requests in the same millisecond.',
     faults: [{ preset: 'rate-limited', times: 20 }],
@@ -91,6 +100,14 @@ export const cases: readonly GalleryCase[] = [
     faults: [{ preset: 'key-reuse-different-body', when: {}, times: 10 }],
     call: 'create_batch',
     verdict: 'warning retry.pointless',
+  },
+  {
+    name: 'poll-gives-up',
+    did: 'It gave up a poll at the first 503, although the batch succeeded.',
+    faults: [{ preset: 'batch-poll-transient-error' }],
+    call: 'wait',
+    retries: 2,
+    verdict: 'error retry.missing',
   },
   {
     name: 'key-per-attempt',
@@ -169,6 +186,14 @@ export const cases: readonly GalleryCase[] = [
     call: 'results',
     verdict: 'error stream.corrupted',
     certified: 'stream/ndjson-utf8-split',
+  },
+  {
+    name: 'blank-lines',
+    did: 'It threw at a blank line between two results.',
+    faults: [{ preset: 'ndjson-blank-lines' }],
+    call: 'results',
+    verdict: 'error stream.framing',
+    certified: 'stream/ndjson-blank-lines',
   },
   {
     name: 'last-line-lost',

@@ -24,13 +24,6 @@ const SETTINGS = {
   'webhooks.retry': ['10s', '1m'],
 }
 
-/** The errors and warnings among findings, as `severity code: message`. */
-export function faultsIn(findings: readonly Finding[]): string[] {
-  return findings
-    .filter(({ severity }) => severity !== 'note')
-    .map(({ severity, code, message }) => `${severity} ${code}: ${message}`)
-}
-
 /** The preset whose requests wait for a test. */
 export const HELD = 'gate'
 

@@ -71,6 +71,7 @@ interface Failure {
   readonly mayRetry: boolean
 }
 
+/** A client of the service without a known bug. */
 export class CorrectClient {
   readonly #service: Host
 

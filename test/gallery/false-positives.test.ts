@@ -1,7 +1,7 @@
 import { aPage, type SandboxClient } from 'agent-workspace-emulator'
 import { describe, expect, test } from 'vitest'
+import { faultsIn } from './conduct.ts'
 import { CorrectClient } from './correct.ts'
-import { faultsIn } from './correct-run.ts'
 import { newBatch, read, sharedEmulator } from './emulator.ts'
 import { START, serviceOf } from './situation.ts'
 import { VirtualTime } from './virtual-time.ts'

@@ -1,21 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Finding, SandboxClient } from 'agent-workspace-emulator'
+import type { Finding } from 'agent-workspace-emulator'
 import { describe, expect, test } from 'vitest'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
+import { conclusions, expectBehaviour, repaired } from './behaviour.ts'
 import { cases, type GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
 import { sharedEmulator } from './emulator.ts'
 import { findingFile, findingText } from './page.ts'
 import { repairedClient, repairsOf } from './repair.ts'
-import { runCase } from './situation.ts'
+import { show } from './shown.ts'
 
 const { sandbox: newSandbox } = sharedEmulator()
 
-test('every client of the folder is in the table', () => {
+test('every client of the folder is in the table, and has its finding or its conclusion', () => {
   const names = cases.map(({ name }) => name).sort()
   expect(readdirSync(new URL('clients', import.meta.url)).sort()).toEqual(names.map((name) => `${name}.ts`))
+  const concluding = cases.filter(({ certified }) => certified !== undefined).map(({ name }) => name)
+  expect(Object.keys(conclusions).sort()).toEqual(concluding.sort())
 })
 
 test('every verdict has a client here, or a test that causes it beside one that does not', () => {
@@ -38,74 +41,13 @@ function causes(text: string, code: string): boolean {
   return new RegExp(`['"](?:(?:error|warning|note) )?${code.replace('.', '\\.')}['"]`).test(text)
 }
 
-/** Runs a client. @returns what it got, what it sent, and the results of the latest batch as the service has them */
-async function show(sandbox: SandboxClient, each: GalleryCase, run: Run, mayHang?: boolean) {
-  const results = await runCase(sandbox, each, run, mayHang)
-  if (results.includes('pending')) await sandbox.clock.advance('10m')
-  const latest = (await sandbox.state.list('batch_predictions')).at(-1)?.id
-  return {
-    results,
-    keys: (await sandbox.requests.list()).map(({ idempotency_key: key }) => key),
-    planned: latest === undefined ? [] : await sandbox.batches.results(String(latest)),
-    findings: (await sandbox.conduct({ retries: each.retries })).findings,
-  }
-}
-
-type Shown = Awaited<ReturnType<typeof show>>
-
-interface Row {
-  readonly custom_id: string
-  readonly output: unknown
-}
-
-interface Outcome {
-  readonly error?: Readonly<Record<string, unknown>>
-  readonly keys?: readonly string[]
-  readonly rows?: number
-  /** Whether the client has the results of all items, each with its own output. */
-  readonly hasAll?: true
-}
-
-const failing = (message: RegExp) => ({ error: { message: expect.stringMatching(message) } })
-
-/** What the clients do when they are repaired, unless they just succeed. */
-const REPAIRED: Readonly<Record<string, Outcome>> = {
-  'wait-without-cap': failing(/31536000 seconds/),
-  'zero-retries-ignored': failing(/fetch failed/),
-  'retries-multiplied': failing(/./),
-  'every-conflict-repeated': failing(/./),
-  'key-replaced': { keys: ['order-1', 'order-1'] },
-  'timeout-ends-with-head': failing(/the time is over/),
-  'cut-body-never-settles': failing(/aborted/),
-  'crlf-split': { hasAll: true },
-  'split-characters': { hasAll: true },
-  'last-line-lost': { hasAll: true },
-  'early-end-accepted': { hasAll: true },
-  'empty-page-ends-list': { rows: 23 },
-  'repeated-cursor-followed': failing(/came twice/),
-  'unknown-status-polled': failing(/unknown status/),
-  'results-by-position': { hasAll: true },
-  'html-parsed-as-json': { error: { status: 502 } },
-}
-
-function expectOutcome({ results, planned, ...shown }: Shown, { error, keys, rows, hasAll }: Outcome): void {
-  if (keys !== undefined) expect(shown.keys).toEqual(keys)
-  expect(results).toMatchObject(
-    results.map(() => (error === undefined ? { value: expect.anything() } : { error })),
-  )
-  const all = (results[0] as { readonly value: readonly Row[] }).value
-  if (rows !== undefined) expect(all).toHaveLength(rows)
-  const sorted = (each: readonly Row[]) =>
-    each.map(({ custom_id, output }) => JSON.stringify([custom_id, output])).sort()
-  if (hasAll) expect(sorted(all)).toEqual(sorted(planned))
-}
-
 describe.concurrent('each client', () => {
-  // The bug of a client that has no finding here is shown by certified.slow.test.ts.
-  test.for(cases)('$name has its finding, if the server sees its bug', async (each, { expect }) => {
+  test.for(cases)('$name has its bug', async (each, { expect }) => {
     const { run } = (await import(`./clients/${each.name}.ts`)) as { run: Run }
     await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, run)
+    const conclusion = conclusions[each.name]
+    if (conclusion !== undefined) expectBehaviour(shown, conclusion.broken)
     expect(verdictsIn(shown.findings, each)).toEqual(each.certified === undefined ? [each.verdict] : [])
     const finding = shown.findings.find(({ code }) => each.verdict.endsWith(` ${code}`))
     if (finding !== undefined)
@@ -116,7 +58,7 @@ describe.concurrent('each client', () => {
     expect(repairsOf(each.name)).not.toEqual([])
     await using sandbox = await newSandbox()
     const shown = await show(sandbox, each, await repairedClient(each.name), false)
-    expectOutcome(shown, REPAIRED[each.name] ?? {})
+    expectBehaviour(shown, conclusions[each.name]?.repaired ?? repaired[each.name] ?? {})
     expect(verdictsIn(shown.findings, each)).toEqual([])
   })
 })

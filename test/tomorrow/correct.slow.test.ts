@@ -1,7 +1,8 @@
 import { startEmulator } from 'agent-workspace-emulator'
 import { expect, test } from 'vitest'
 import { workspaceService } from '../../src/emulator/service.ts'
-import { faultsIn, plannedRuns, runCorrectly, WebhookReceiver } from '../gallery/correct-run.ts'
+import { faultsIn } from '../gallery/conduct.ts'
+import { plannedRuns, runCorrectly, WebhookReceiver } from '../gallery/correct-run.ts'
 import { START } from '../gallery/situation.ts'
 
 // Some runs have time-outs in real time.

@@ -1,5 +1,4 @@
 import { Agent, get } from 'node:http'
-import { json } from 'node:stream/consumers'
 import type { Service } from '../client.ts'
 
 /** Lists the users of a teamspace twice over a connection that stays open. */
@@ -22,6 +21,9 @@ export async function run({ baseUrl, apiKey }: Service): Promise<unknown> {
 
 function read(url: string, options: { agent: Agent; headers: Record<string, string> }): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    get(url, options, (response) => json(response).then(resolve, reject)).on('error', reject)
+    get(url, options, async (response) => {
+      const pieces = await response.toArray().catch(reject)
+      if (pieces !== undefined) resolve(JSON.parse(Buffer.concat(pieces).toString()))
+    }).on('error', reject)
   })
 }

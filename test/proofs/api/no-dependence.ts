@@ -16,7 +16,7 @@ const MAX_TOLD = 5
 export const f5: Proof = {
   id: 'F5',
   promise:
-    'No response depends on the order of records, result lines or fields, or on the instant at which a sandbox starts.',
+    'No response depends on the order of records, lists, result lines or fields, or on the instant at which a sandbox starts.',
   run: async (scale, say) => {
     const requests = SIZES[scale]
     const script = await record(requests, SEED)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
 import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
@@ -28,6 +29,7 @@ const RACES: readonly Race[] = [
   { name: 'claim', run: claims, outcomes: 3 },
   { name: 'idempotency', run: sameKeys, outcomes: 2 },
   { name: 'cancel against expiry', run: cancels, outcomes: 2 },
+  { name: 'PATCH against PATCH', run: patches, outcomes: 6 },
 ]
 
 export async function runRaces(count: number, seed: number, say: (line: string) => void): Promise<Figure[]> {
@@ -150,4 +152,31 @@ async function cancels(stage: Stage, seed: number) {
   assert.equal(last.cancelled_at === null, last.status === 'expired')
   assert.equal(callBatches(sandbox, 'results', { id }).lines.length, 2)
   return [mixture, String(last.status)] as const
+}
+
+/** Three changes of one teamspace: each response is the record after the change, and no change undoes another. */
+async function patches(stage: Stage, seed: number) {
+  const changes: readonly JsonObject[] = [
+    { name: 'first' },
+    { access: 'open' },
+    { name: 'third', access: 'closed' },
+  ]
+  const path = '/organization/teamspaces/ts-a'
+  const sent = changes.map((change) => sentOf(stage, 'PATCH', path, change))
+  const { mixture, responses } = await race(stage, seed, sent)
+  const idOf = ({ headers }: RawResponse) => headers.get('x-emulator-request-id') ?? ''
+  const order = responses
+    .map((response, n) => ({ response, change: changes[n], n }))
+    .sort((a, b) => (idOf(a.response) < idOf(b.response) ? -1 : 1))
+  let expected: JsonObject | undefined
+  for (const { response, change } of order) {
+    assert.equal(response.status, 200)
+    const shown = JSON.parse(response.text) as JsonObject
+    // The fields of the first change are also checked, on top of the record that it changes.
+    expected = { ...(expected ?? shown), ...change }
+    assert.deepEqual(shown, expected)
+  }
+  const { name, access } = stage.sandbox.store.get('teamspaces', 'ts-a') as unknown as JsonObject
+  assert.deepEqual([name, access], [expected?.name, expected?.access])
+  return [mixture, order.map(({ n }) => n).join('')] as const
 }

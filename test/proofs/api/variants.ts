@@ -21,6 +21,8 @@ export interface Variant {
 
 const BEGIN = Date.parse(START)
 
+const LIST_ORDER = 'U020'
+
 /** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
 const CLOCKS = [
   ...['2028-02-29T12:00:00Z', '2026-12-31T23:59:59Z'],
@@ -30,11 +32,18 @@ const CLOCKS = [
 export function variants(seed: number): readonly Variant[] {
   return [
     { name: 'the same sandbox again', setting: {} },
-    { name: 'records shuffled', setting: { collections: shuffled(seed) } },
+    { name: 'records in reverse', setting: { collections: reordered((records) => records.toReversed()) } },
+    { name: 'records shuffled', setting: { collections: reordered((records) => shuffled(records, seed)) } },
+    {
+      name: 'lists in another order',
+      setting: { options: { settings: { 'lists.order': 'shuffled' } } },
+      leavesOut: isPage,
+      normal: withoutOrder,
+    },
     {
       name: 'result lines in another order',
       setting: { options: { settings: { 'batch.results.order': 'shuffled' } } },
-      normal: withSortedLines,
+      normal: withoutOrder,
     },
     {
       name: 'members in another order',
@@ -47,20 +56,36 @@ export function variants(seed: number): readonly Variant[] {
   ]
 }
 
-function shuffled(seed: number): Collections {
-  const chance = new Chance(seed, 'shuffle')
-  const order = (records: readonly object[]) => {
-    const drawn = records.map((record) => ({ record, at: chance.next() }))
-    return drawn.sort((a, b) => a.at - b.at).map(({ record }) => record)
-  }
+function reordered(order: (records: readonly object[]) => readonly object[]): Collections {
   return Object.fromEntries(
     Object.entries(busyCollections()).map(([name, records]) => [name, order(records)]),
   )
 }
 
-function withSortedLines({ status, headers, text }: RawResponse): string {
-  const isStream = headers.get('content-type') === 'application/x-ndjson'
-  return whole({ status, headers, text: isStream ? text.split('\n').sort().join('\n') : text })
+function shuffled(records: readonly object[], seed: number): readonly object[] {
+  const chance = new Chance(seed, 'shuffle')
+  const drawn = records.map((record) => ({ record, at: chance.next() }))
+  return drawn.sort((a, b) => a.at - b.at).map(({ record }) => record)
+}
+
+// The records on a page depend on the order, as they should.
+function isPage({ sent }: Exchange): boolean {
+  return /\?|\/users$|\/data-views|consumption/.test(sent.target)
+}
+
+function withoutOrder(response: RawResponse): string {
+  const { status, headers, text } = response
+  const type = headers.get('content-type') ?? ''
+  if (type === 'application/x-ndjson')
+    return whole({ status, headers, text: text.split('\n').sort().join('\n') })
+  // A configured order is no longer assumed; in a response to HEAD, only the headers show that.
+  const ids = headers.get('x-emulator-assumed')?.split(',')
+  const assumed = ids?.filter((id) => id !== LIST_ORDER)
+  const others = new Map(headers).set('x-emulator-assumed', assumed?.join(',') ?? '')
+  const body = parsed(text)
+  if (!isObject(body) || !Array.isArray(body.data)) return whole({ status, headers: others, text })
+  const data = body.data.map((each) => JSON.stringify(each)).sort()
+  return JSON.stringify([status, { ...body, data }])
 }
 
 function withMembersReversed({ body, headers, ...sent }: Sent): Sent {
