@@ -80,7 +80,10 @@ export const nodeFiles = {
     const stat = fs.statSync(path, { throwIfNoEntry: false })
     return stat?.ino === inode ? stat.size : undefined
   },
-  list: (directory: string): string[] => below(directory, () => fs.readdirSync(directory)),
+  list: (directory: string): string[] => {
+    refuseFile(directory)
+    return fs.readdirSync(directory)
+  },
 }
 
 /** A test makes single operations fail or stop. */
@@ -183,18 +186,16 @@ function isDirectory(path: string): boolean {
 }
 
 function statAt(path: string): FileStat | undefined {
-  const stat = below(dirname(path), () => fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
+  // Node 20 throws for a path below a file, later versions return undefined.
+  const stat = present(() => fs.statSync(path, { bigint: true, throwIfNoEntry: false }), 'ENOTDIR')?.result
+  if (stat === undefined) refuseFile(dirname(path))
   return stat && fileStat(stat)
 }
 
-/** The result of an operation in a directory. Throws {@link NotAFile} if that, or one above it, is a file. */
-function below<T>(directory: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (hasCode(error, 'ENOTDIR')) throw new NotAFile(standing(directory), 'a file', 'a directory')
-    throw error
-  }
+/** Throws {@link NotAFile} if a file is in the place of a directory, or of one above it. */
+function refuseFile(directory: string): void {
+  const there = standing(directory)
+  if (!isDirectory(there)) throw new NotAFile(there, 'a file', 'a directory')
 }
 
 /** The path itself, or the closest one above it that exists. */
