@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { nearest } from '../adapters/storage/files.ts'
 import { userOf } from '../adapters/storage/lock.ts'
 import { callControlOver } from '../control-client/ask.ts'
 import { EmulatorError } from '../control-client/emulator-error.ts'
@@ -106,11 +107,6 @@ function fine(check: string, detail: string): Finding {
 
 function problem(check: string, detail: string, fix?: string): Finding {
   return { check, ok: false, detail, ...(fix && { fix }) }
-}
-
-/** The path itself, or the closest directory above it that exists. */
-function nearest(path: string): string {
-  return existsSync(path) ? path : nearest(dirname(path))
 }
 
 /** The version of the emulator at an address; undefined if there is none. */

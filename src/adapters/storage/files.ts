@@ -194,13 +194,13 @@ function statAt(path: string): FileStat | undefined {
 
 /** Throws {@link NotAFile} if a file is in the place of a directory, or of one above it. */
 function refuseFile(directory: string): void {
-  const there = standing(directory)
+  const there = nearest(directory)
   if (!isDirectory(there)) throw new NotAFile(there, 'a file', 'a directory')
 }
 
 /** The path itself, or the closest one above it that exists. */
-function standing(path: string): string {
-  return attempt(() => fs.statSync(path)) === undefined ? standing(dirname(path)) : path
+export function nearest(path: string): string {
+  return fs.existsSync(path) ? path : nearest(dirname(path))
 }
 
 /** The kind of an entry that is not a file, for example `a directory`; undefined for a file. */
