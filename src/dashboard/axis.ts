@@ -165,8 +165,8 @@ function around(px: number, width: number, { width: whole }: Axis) {
 }
 
 /**
- * Labels at the first instant, at the last one, and at most 160 px from each other, counting the line of now, which has its own. No
- * two overlap.
+ * Labels at the first instant, at the last one, and at most 160 px from each other where a text fits between them, counting the line
+ * of now, which has its own. No two overlap.
  */
 export function labelsOf(axis: Axis, now: number): readonly AxisLabel[] {
   const open = axis.stretches.filter(({ isFolded }) => !isFolded)
