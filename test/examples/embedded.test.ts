@@ -1,6 +1,6 @@
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
-import { type Emulator, startEmulator } from 'agent-workspace-emulator'
+import { aBatch, type Emulator, startEmulator } from 'agent-workspace-emulator'
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -77,4 +77,23 @@ test("Hono's app.mount serves the emulator", async () => {
   const request = new Request('http://localhost:3000/emulator/v1/data-views', { headers: AUTH })
   const response = await app(request, { bindings: true })
   expect([response.status, await response.json()]).toMatchObject([200, { object: 'list' }])
+})
+
+/** A route handler of Next.js, `app/v1/[...path]/route.ts`. */
+const route = (request: Request, _context: { readonly params: Promise<object> }) => emulator.fetch(request)
+
+test('a route handler of Next.js serves the emulator at the same origin as the page', async () => {
+  const ask = (path: string, init: RequestInit = {}) =>
+    route(new Request(`http://localhost:3000${path}`, { ...init, headers: { ...AUTH, ...init.headers } }), {
+      params: Promise.resolve({}),
+    })
+  const body = JSON.stringify(aBatch({ items: 1 }))
+  const headers = { 'content-type': 'application/json' }
+  const created = await ask('/v1/batch-predictions', { method: 'POST', headers, body })
+  const { id } = (await created.json()) as { readonly id: string }
+  await emulator.defaultSandbox.clock.advance({ until: { batch: id } })
+  const shown = (await (await ask(`/v1/batch-predictions/${id}`)).json()) as { readonly results_url: string }
+  const results = await ask(shown.results_url)
+  expect(results.headers.get('content-type')).toContain('ndjson')
+  expect((await results.text()).trim().split('\n')).toHaveLength(1)
 })

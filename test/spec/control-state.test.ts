@@ -107,6 +107,17 @@ test('If-Match writes only if the record is unchanged since it was read; a 412 c
   expect((await write('DELETE', await tagNow())).status).toBe(204)
 })
 
+test('the first of several writers with the same ETag succeeds, and all others are refused', async () => {
+  const emulator = await controlEmulator()
+  const path = '/state/shelves/s2'
+  const headers = { 'If-Match': String((await emulator.call('GET', path)).headers.etag) }
+  const names = Array.from({ length: 20 }, (_, n) => `Shelf ${n}`)
+  const written = await Promise.all(names.map((name) => emulator.call('PATCH', path, { name }, { headers })))
+  const [first, ...others] = written.toSorted((a, b) => a.status - b.status)
+  expect([first?.status, ...others.map(({ status }) => status)]).toEqual([200, ...Array(19).fill(412)])
+  expect((await emulator.call('GET', path)).body).toEqual(first?.body)
+})
+
 test('PATCH merges, and the result is validated like a whole record', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })

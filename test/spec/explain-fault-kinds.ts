@@ -40,8 +40,28 @@ const create = (emulator: TestEmulator) =>
     headers: { 'idempotency-key': 'try-1', 'x-emulator-tag': 'blue' },
   })
 
+const FAIL = [{ respond: { status: 500 } }]
+
 /** Requests with armed fault rules, some of which fire. */
 export const faultKinds: Kinds = {
+  'ok-fault-rules-that-do-not-fire': under(
+    [
+      { preset: 'rate-limited', match: { operation: 'agents.list' } },
+      { id: 'third', match: LIST, when: { nth: 3, by: 'api_key' }, do: FAIL },
+      { id: 'rarely', match: 'everything', when: { probability: 0.01 }, do: FAIL },
+      {
+        ...{ id: 'later', match: { path: { regex: '^/v1/data' } }, do: FAIL },
+        when: { from: '2027-01-01T00:00:00.000Z' },
+      },
+    ],
+    list,
+  ),
+  'ok-fault-cut-after-the-handler': under([{ preset: 'lost-response-after-commit' }], create),
+  'ok-fault-answers-instead': under(
+    [{ id: 'none', match: LIST, do: [{ respond: { status: 200, body: { data: [] } } }] }],
+    list,
+  ),
+  'ok-fault-moves-the-sandbox': under([{ preset: 'batch-instant-terminal' }], create),
   'ok-fault-on-the-wire': under(
     [
       { id: 'odd-body', match: LIST, then: 'continue', do: [{ body: { patch: { more: true } } }] },
@@ -70,4 +90,13 @@ export const faultKinds: Kinds = {
   '409-idempotency_key_in_use-fault': under([{ preset: 'concurrent-same-key' }], create),
   '429-rate_limit_exceeded-fault': under([{ preset: 'batch-admission-concurrency' }], create),
   '401-unauthorized-revoked': under([{ preset: 'token-revoked' }], list),
+  '401-unauthorized-fault': under(
+    [{ id: 'expired', match: LIST, do: [{ auth: { expire_now: true } }] }],
+    list,
+  ),
+  // The API has no conditional requests: only a fault responds with this.
+  '412-precondition_failed-fault': under(
+    [{ id: 'stale', match: LIST, do: [{ respond: { status: 412, code: 'precondition_failed' } }] }],
+    list,
+  ),
 }
