@@ -179,3 +179,9 @@ test.for<[token: string, name: string, redirect_uri: string, told: object]>([
   const { body } = await ask(token, 'POST', `/organization/mcp-servers/mcp-${name}/oauth-callback`, grant)
   expect(body).toMatchObject(told)
 })
+
+test('schedules in demo have the five fields of cron', async () => {
+  const schedules = (await demo('automations')).flatMap(({ _emulator }) => _emulator.schedule ?? [])
+  expect(schedules.length).toBeGreaterThan(2)
+  for (const schedule of schedules) expect(schedule).toMatch(/^([\d*/,-]+ ){4}[\d*/,-]+$/)
+})
