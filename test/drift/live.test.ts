@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest'
 import { command, temporaryFile } from '../cli/in-process.ts'
 import { harOf } from '../real-service/record.ts'
-import {
-  against,
-  changedService,
-  changes,
-  entriesOf,
-  NONE,
-  reads,
-  testServiceChanges,
-} from './changed-service.ts'
+import { against, changedService, changes, NONE, reads, testServiceChanges } from './changed-service.ts'
 
 test('a service that answers as recorded has no difference, and gets only reads, each once', async () => {
   const { against: url, requests } = await changedService(NONE, () => {})
@@ -33,7 +25,7 @@ test('with --writes, creations are repeated and their new ids are used', async (
 test('an address without TLS, a key that is missing and a service that is not there are refused with the way out', {
   timeout: 120_000,
 }, async () => {
-  const file = temporaryFile('traffic.har', harOf(await entriesOf()))
+  const file = temporaryFile('traffic.har', harOf((await reads()).slice(0, 3)))
   const outcomeIn = async (env: object, ...flags: string[]) => {
     const { code, err } = await command(['drift', file, ...flags], { REAL_KEY: 'k', ...env })
     return `${code} ${err}`

@@ -199,6 +199,8 @@ class Replay {
       else if (gates.size > 0 && output?.sent?.end === 'cut') gates.abort(gates.held())
       else if (gates.size > 0) gates.release(gates.held())
       else if (this.#time.endWait()) idle = 0
+      // What is missing comes from outside of this process, if at all.
+      else await new Promise<void>((resolve) => later(1, resolve))
     }
     log.requests = Math.max(log.requests, requests)
   }
