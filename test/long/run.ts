@@ -7,7 +7,7 @@ import { type Outcome, writeResults } from './results.ts'
 
 // Runs the long proofs, each in a separate process, so that no proof is affected by an earlier one.
 //   npm run test:long              all of them
-//   npm run test:long -- D4 F2     only these; the results of the others are kept
+//   npm run test:long -- D8 F2     only these; the results of the others are kept
 
 const { positionals } = parseArgs({ allowPositionals: true })
 const unknown = positionals.filter((id) => !proofs.has(id))

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 
-// The two must know the same formats: an unknown one fits each item of a list whose `maxContains` allows only some.
+// The first validator must know every format of texts, too: an unknown one fits each item where `maxContains` allows only some.
 const TIME = /^\d\d:\d\d:\d\d(\.\d+)?(z|[+-]\d\d(:?\d\d)?)?$/i
 Object.assign(format, {
   byte: (text: string) => Buffer.from(text, 'base64').toString('base64') === text,
@@ -12,7 +12,7 @@ Object.assign(format, {
 
 /**
  * Whether a value satisfies a schema, checked by two validators: one that shares no code with the emulator's, and
- * stock ajv, the only one that supports formats such as `byte` and `int32`. Each mode of ajv skips some `contains`, so one
+ * stock ajv, which supports formats such as `byte` and `int32`. Each mode of ajv skips some `contains`, so one
  * mode that accepts the value is enough.
  */
 export function judge(schema: JsonObject): (value: Json) => boolean {

@@ -53,11 +53,11 @@ test('the limiter follows its definition, and Retry-After is the shortest wait',
   tags: ['R256', 'R260', 'R261', 'R262', 'R263', 'R295', 'T04'],
 }, () => {
   fc.assert(
-    fc.property(arrivals, rules, (requests, rule) => {
+    fc.property(arrivals, rules, (sent, rule) => {
       const limiter = new RateLimiter()
       const admitted = new Map<string, number[]>()
       let now = T0
-      for (const { gap, key } of requests) {
+      for (const { gap, key } of sent) {
         now += (gap * rule.window) / 1_000
         const before = (admitted.get(key) ?? []).filter((at) => at > now - rule.window)
         const free = rule.limit - before.length
