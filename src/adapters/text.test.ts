@@ -1,7 +1,7 @@
-import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { decodedText, readTextFile } from './text.ts'
 
 const read = (bytes: Buffer) =>
@@ -34,7 +34,9 @@ test('any text in UTF-8 is read unchanged', () => {
 })
 
 test('a file of more than 256 MiB is refused before it is read', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'large-')), 'large.json')
+  const folder = mkdtempSync(join(tmpdir(), 'large-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'large.json')
   writeFileSync(file, '{}')
   expect(readTextFile(file)).toBe('{}')
   // Without blocks on the disk.

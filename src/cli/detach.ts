@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandFailed, type Invocation } from '../terminal/command.ts'
@@ -30,7 +30,11 @@ export async function startDetached(invocation: Invocation<typeof START_OPTIONS>
       if (out.includes('\n')) resolve(out.slice(0, out.indexOf('\n')))
     })
     child.on('error', reject)
-    child.on('close', () => reject(new CommandFailed(readFileSync(log, 'utf8').trimEnd())))
+    child.on('close', () => {
+      const reason = readFileSync(log, 'utf8').trimEnd()
+      rmSync(log)
+      reject(new CommandFailed(reason))
+    })
   })
   child.unref()
   child.stdout?.destroy()

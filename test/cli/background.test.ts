@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { command, temporaryDirectory, withError } from './in-process.ts'
@@ -11,6 +11,7 @@ test('start --detach runs in the background, and stop ends it with its state sav
   expect([started.code, started.err]).toEqual([0, ''])
   const { pid, port, base_url, log } = JSON.parse(started.out)
   onTestFinished(() => {
+    rmSync(log)
     if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
   })
   const headers = { authorization: 'Bearer live_demo_owner' }
