@@ -31,7 +31,7 @@ export async function startDetached(invocation: Invocation<typeof START_OPTIONS>
     })
     child.on('error', reject)
     child.on('close', () => {
-      const reason = readFileSync(log, 'utf8').trimEnd()
+      const reason = reasonIn(readFileSync(log, 'utf8').trimEnd())
       rmSync(log)
       reject(new CommandFailed(reason))
     })
@@ -46,4 +46,15 @@ export async function startDetached(invocation: Invocation<typeof START_OPTIONS>
     `  Log        ${log}`,
     `  Stop       workspace-emulator stop --url ${origin}`,
   ])
+}
+
+// The last line of a process that failed is its error as JSON; that of one that was ended can be anything.
+function reasonIn(output: string): string {
+  const last = output.lastIndexOf('\n') + 1
+  try {
+    const { error } = JSON.parse(output.slice(last)) as { readonly error: { readonly message: string } }
+    return output.slice(0, last) + error.message
+  } catch {
+    return output
+  }
 }

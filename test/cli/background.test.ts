@@ -26,8 +26,14 @@ test('start --detach runs in the background, and stop ends it with its state sav
 test('start --detach fails with the same error as start', async () => {
   const { url } = await running()
   const { port } = new URL(url)
-  const { ended } = spawnCommand(['start', '--detach', '--ephemeral', '--port', port])
-  expect(await ended).toEqual(withError(1, `Port ${port} on 127.0.0.1 is in use.`))
+  const start = ['start', '--detach', '--ephemeral', '--port', port]
+  const [plain, json] = await Promise.all([
+    spawnCommand(start).ended,
+    spawnCommand([...start, '--json']).ended,
+  ])
+  const message = `Port ${port} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
+  expect(plain).toEqual({ code: 1, out: '', err: `${message}\n` })
+  expect(JSON.parse(json.err)).toEqual({ error: { message, exit_code: 1 } })
 })
 
 test('stop does not end an emulator inside another program', async () => {
