@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
 import { send } from '../support/send.ts'
+import { mountPath } from '../support/transport.ts'
 
 const APP = 'http://localhost:3000/cb?from=app'
 
@@ -126,9 +127,9 @@ test('pages of other sites, sandboxed pages and foreign hosts cannot decide', as
 
 test('the default redirect_url is a page, also after a restart', { tags: ['U030', 'U080'] }, async () => {
   const before = await started()
-  const given = await startConnection(before)
+  const { pathname } = new URL(await startConnection(before))
   const emulator = await before.restart()
-  const url = given.replace(before.emulator.url, emulator.emulator.url)
+  const url = emulator.emulator.url + pathname.slice(mountPath().length)
   expect(await (await fetch(url)).text()).toContain('Connect file_sharing to ')
   const { status, page } = await choose(url, 'allow')
   expect([status, page]).toEqual([200, expect.stringContaining('Access is granted')])

@@ -104,7 +104,7 @@ test('creating and deleting the default sandbox are refused alike, with a mitiga
   const deleted = await control('DELETE', '/sandboxes/default')
   expect([made.status, made.body.error]).toEqual([409, 'conflict'])
   expect([deleted.status, deleted.body]).toEqual([made.status, made.body])
-  const [, method = '', path = ''] = /([A-Z]+) \/__emulator(\/\w+)/.exec(made.body.mitigation) ?? []
+  const [, method = '', path = ''] = /call ([A-Z]+) (\/\w+)/.exec(made.body.mitigation) ?? []
   expect((await control(method, path, { fixtures: 'empty' })).status).toBe(200)
 })
 

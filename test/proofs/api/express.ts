@@ -12,12 +12,15 @@ interface VitestReport {
   }[]
 }
 
-/** The paths of the test files that send requests with `testEmulator`, relative to the project. */
+/** The paths of the test files whose requests go through the transport, relative to the project. */
 function files(): readonly string[] {
   return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts') && !/(?:express|fetch)\.(?:slow\.)?test\.ts$/.test(path))
     .map((path) => join('test/spec', path))
-    .filter((path) => readFileSync(path, 'utf8').includes('testEmulator('))
+    .filter((path) => {
+      const isOperation = path.startsWith('test/spec/operations/')
+      return isOperation || /\b(?:test|control)Emulator\(/.test(readFileSync(path, 'utf8'))
+    })
     .sort()
 }
 
