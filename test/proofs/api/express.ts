@@ -12,7 +12,7 @@ interface VitestReport {
   }[]
 }
 
-/** The paths of the test files whose requests go through the transport, relative to the project. */
+/** The paths of the test files about operations, and of those that use the two common builders, relative to the project. */
 function files(): readonly string[] {
   return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts') && !/(?:express|fetch)\.(?:slow\.)?test\.ts$/.test(path))
